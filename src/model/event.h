@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event: what every live source and importer pushes into the ledger.
+ *
+ * All times are int64 ns of the recording's one clock (CLOCK_MONOTONIC of the
+ * machine for live sources; other clocks are joined through a recorded pair
+ * before an event is made). Threads are named by their tid in the initial pid
+ * namespace. Resources are numbers of the recording's `struct intern`.
+ */
+#ifndef GPUFEED_MODEL_EVENT_H
+#define GPUFEED_MODEL_EVENT_H
+
+#include "model/words.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum event_kind {
+    EVENT_SPAN,   /* something ran on a device */
+    EVENT_CALL,   /* a thread was inside a driver call */
+    EVENT_WAIT,   /* a thread was off its core */
+    EVENT_THREAD, /* a thread began, ended or changed its name */
+    EVENT_DEVICE, /* a process took or released a device */
+    EVENT_LOST,   /* something was not seen */
+};
+
+enum span_kind {
+    SPAN_COMPUTE, /* kernel */
+    SPAN_COMM,    /* communication kernel */
+    SPAN_COPY,
+    SPAN_MEMSET, /* counts as compute */
+};
+
+struct event_span {
+    int64_t t0, t1;               /* device activity */
+    int64_t launch_t0, launch_t1; /* the driver call that asked for it; 0, 0 unknown */
+    uint32_t device;              /* number in the recording's accelerators */
+    uint32_t stream;
+    uint32_t pid, tid; /* of the launching thread; tid 0 unknown */
+    uint8_t kind;      /* enum span_kind */
+    bool host_copy;    /* one side is host memory */
+    bool pageable;     /* ... that is not pinned */
+    bool sync_copy;    /* the call returned only after the copy */
+    uint64_t bytes;
+};
+
+enum call_kind { CALL_LAUNCH, CALL_COPY, CALL_SYNC, CALL_MEMORY, CALL_CONTEXT, CALL_OTHER };
+
+struct event_call {
+    int64_t t0, t1;
+    uint32_t device; /* UINT32_MAX unknown */
+    uint32_t pid, tid;
+    uint8_t kind; /* enum call_kind */
+};
+
+/* What an off-core thread waited on. */
+enum target {
+    TARGET_UNKNOWN,
+    TARGET_CORE,   /* it was runnable all the time: preempted or yielded */
+    TARGET_FILE,   /* system call on a file: read, open, stat, getdents */
+    TARGET_FAULT,  /* page fault on a file mapping */
+    TARGET_WRITE,  /* write, fsync, rename on a file */
+    TARGET_SOCKET, /* TCP or UDP */
+    TARGET_PIPE,   /* pipe, FIFO, UNIX socket, eventfd, message queue: another thread */
+    TARGET_FUTEX,
+    TARGET_POLL, /* several descriptors, none telling */
+    TARGET_SLEEP,
+    TARGET_CHILD,  /* waits for a process to end */
+    TARGET_DEVICE, /* ioctl or poll on the accelerator's device node */
+    TARGET_MEMORY, /* reclaim, swap, fault without a file */
+    TARGET_COUNT
+};
+
+enum wait_flag {
+    WAIT_WAKER_IRQ = 1 << 0,   /* woken in interrupt context: the waker is nobody */
+    WAIT_IOWAIT = 1 << 1,      /* the kernel counted it as waiting for a disk */
+    WAIT_SAMPLED = 1 << 2,     /* from /proc samples: times are +- half a period */
+    WAIT_OPEN_END = 1 << 3,    /* still waiting when last looked at */
+    WAIT_REMOTE_FS = 1 << 4,   /* the file system is remote or FUSE */
+    WAIT_STORAGE_PEER = 1 << 5, /* the TCP peer is an object store or file server by name or port */
+    WAIT_LOOPBACK = 1 << 6,    /* the TCP peer is on this host */
+};
+
+struct event_wait {
+    int64_t t_out, t_wake, t_in; /* left the core <= became runnable <= back on a core */
+    uint32_t tid, tgid;
+    uint32_t waker_tid, waker_tgid; /* 0: nobody known */
+    uint32_t resource;              /* interned name of the thing waited for; 0 none */
+    uint8_t target;                 /* enum target */
+    uint8_t flags;                  /* enum wait_flag */
+    uint64_t channel;               /* identity of the pipe, socket or file: equal at both ends; 0 unknown */
+    uint64_t rx_bytes, tx_bytes;    /* TCP: totals of the connection at t_in */
+    uint32_t rx_during;             /* TCP: bytes received from t_out to t_in */
+    uint32_t tx_unsent;             /* TCP: bytes queued or in flight at t_out */
+};
+
+enum thread_change { THREAD_START, THREAD_EXEC, THREAD_NAME, THREAD_EXIT };
+
+struct event_thread {
+    int64_t t;
+    uint32_t tid, tgid, parent_tgid;
+    uint8_t change; /* enum thread_change */
+    bool job;       /* belongs to the measured job; false: an outside waker that is followed */
+    char name[16];
+};
+
+struct event_device {
+    int64_t t;
+    uint32_t device, pid;
+    bool taken; /* false: released */
+};
+
+struct event_lost {
+    int64_t t0, t1;
+    uint32_t device; /* UINT32_MAX: all */
+    uint64_t count;
+    bool spans; /* device activity was lost: the time is unseen; else waits were lost */
+};
+
+struct event {
+    uint8_t kind; /* enum event_kind */
+    union {
+        struct event_span span;
+        struct event_call call;
+        struct event_wait wait;
+        struct event_thread thread;
+        struct event_device device;
+        struct event_lost lost;
+    };
+};
+
+#endif

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/ledger_row.h"
+
+const char *evidence_name(enum evidence e)
+{
+    static const char *const names[EVIDENCE_COUNT] = {"chain", "device", "sampled", "bound"};
+    return (unsigned)e < EVIDENCE_COUNT ? names[e] : "bound";
+}

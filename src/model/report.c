@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const severity_names[SEVERITY_COUNT] = {"info", "warning", "critical"};
+
+const char *severity_name(enum severity s)
+{
+    return (unsigned)s < SEVERITY_COUNT ? severity_names[s] : "info";
+}
+
+int severity_of_name(const char *name)
+{
+    for (int i = 0; i < SEVERITY_COUNT; i++)
+        if (!strcmp(severity_names[i], name))
+            return i;
+    return -1;
+}
+
+void report_init(struct report *r)
+{
+    *r = (struct report){.exit_code = -1};
+    r->tool.cpu_seconds = r->tool.peak_rss_bytes = r->tool.slowdown_bound = NAN;
+    r->money.rate_per_hour = r->money.spent = r->money.waited = NAN;
+    for (int i = 0; i < CAUSE_COUNT; i++)
+        r->money.by_cause[i] = NAN;
+    r->verdict.utilisation = r->verdict.utilisation_after_fixes = NAN;
+    r->verdict.faster_accelerator_max_speedup = NAN;
+    r->verdict.more_accelerators_help = -1;
+}
+
+static void clear_evidence(struct evidence_list *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        free(l->items[i].name);
+        free(l->items[i].unit);
+        free(l->items[i].source);
+        free(l->items[i].text);
+    }
+    free(l->items);
+}
+
+static void clear_finding(struct report_finding *f)
+{
+    free(f->id);
+    free(f->title);
+    free(f->why);
+    free(f->fix);
+    free(f->source);
+    clear_evidence(&f->evidence);
+}
+
+static void clear_texts(char **texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(texts[i]);
+    free(texts);
+}
+
+void report_clear(struct report *r)
+{
+    for (size_t i = 0; i < r->accelerator_count; i++) {
+        free(r->accelerators[i].id);
+        free(r->accelerators[i].name);
+    }
+    for (size_t i = 0; i < r->row_count; i++) {
+        free(r->rows[i].workload);
+        free(r->rows[i].resource);
+    }
+    for (size_t i = 0; i < r->finding_count; i++)
+        clear_finding(&r->findings[i]);
+    clear_evidence(&r->evidence);
+    clear_texts(r->chain_resources, r->chain_count);
+    clear_texts(r->notes, r->note_count);
+    free(r->accelerators);
+    free(r->rows);
+    free(r->windows);
+    free(r->chains);
+    free(r->findings);
+    free(r->title);
+    free(r->cut_short);
+    free(r->mode);
+    free(r->tool.version);
+    free(r->money.currency);
+    free(r->verdict.limited_by);
+    free(r->verdict.sentence);
+    report_init(r);
+}
