@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * read: a recording becomes the typed view of model/report.h.
+ *
+ * The file is never trusted: it may be truncated, hostile, foreign or from
+ * another version; then one line names it and says why (STATUS_INPUT), nothing
+ * is written and no library state is left behind. A recording whose writer was
+ * killed is read up to its last commit, from a read-only folder too, and the
+ * view says so in `cut_short`.
+ *
+ * For each accelerator the rows add up to its ns exactly: what the writer left
+ * open is a row (unseen, unknown).
+ */
+#ifndef GPUFEED_RECORD_READ_H
+#define GPUFEED_RECORD_READ_H
+
+#include "base/error.h"
+#include "model/report.h"
+
+struct record_options {
+    double price_per_hour; /* of the whole machine or job; 0 or NAN: no money */
+    const char *currency;  /* "EUR"; NULL is "EUR" */
+    const char *rules_dir; /* more rules, record/rules.h; NULL none */
+};
+
+/* Windows of the view: neighbours are summed until there are at most this many. */
+#define RECORD_WINDOWS_MAX 600
+
+/* ret is untouched on failure; else report_clear it. */
+int record_report(const char *path, const struct record_options *options, struct report *ret,
+                  struct error *e);
+
+#endif

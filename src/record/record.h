@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record: writes one recording, the SQLite file of doc/recording.md.
+ *
+ * Everything given between two commits becomes one transaction, so a killed
+ * writer loses at most what came after its last record_commit: call that once
+ * or twice a second. While recording there is PATH and PATH-wal; record_finish
+ * leaves PATH alone and marks it whole. A recording that was never finished
+ * opens all the same and says that it is cut short.
+ *
+ * The first failure sticks: that call returns its status and fills the error;
+ * every later call does nothing and returns the same status with the same
+ * text, so a caller prints once. STATUS_FULL: no space left; what was committed
+ * stays readable. A failure here must never fail the measured job.
+ *
+ * Texts are copied, and secrets in them (tokens, keys, passwords) are blanked
+ * before they reach the file (record/secret.h). One thread at a time.
+ */
+#ifndef GPUFEED_RECORD_RECORD_H
+#define GPUFEED_RECORD_RECORD_H
+
+#include "base/error.h"
+#include "model/fact.h"
+#include "model/ledger_row.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct record;
+
+struct record_meta {
+    const char *title;   /* the command as typed */
+    const char *version; /* of gpufeed */
+    const char *mode;    /* "wait chain", "sampler", "foreign trace" */
+    int64_t start_ns;      /* a pair of one instant: the recording's clock ... */
+    int64_t start_unix_ns; /* ... and the wall clock */
+    int64_t window_ns;
+};
+
+struct record_end {
+    int exit_code;         /* of the measured command; -1 unknown */
+    double cpu_seconds;    /* gpufeed's own, BPF included; NAN unknown */
+    double peak_rss_bytes; /* NAN unknown */
+    uint64_t events_lost;
+    double slowdown_bound; /* share; NAN unknown */
+};
+
+/* Makes a new recording at path. An older recording there is replaced; any
+ * other file is left alone (STATUS_INPUT). */
+int record_create(const char *path, const struct record_meta *meta, struct record **ret,
+                  struct error *e);
+
+/* number: as in ledger_row.accelerator; id ends in ":N", N the device number. Again: replaces. */
+int record_accelerator(struct record *r, uint32_t number, const char *id, const char *name,
+                       bool simulated, struct error *e);
+/* The text of an interned resource number, or of a workload (a pid). Again: replaces. */
+int record_resource(struct record *r, uint32_t number, const char *text, struct error *e);
+int record_workload(struct record *r, uint32_t pid, const char *text, struct error *e);
+
+/* Rows that differ only in ns are summed. ns <= 0 is skipped. */
+int record_row(struct record *r, const struct ledger_row *row, struct error *e);
+
+/* Keeps the longest examples: RECORD_CHAINS in all, RECORD_CHAINS_CAUSE of one cause. */
+#define RECORD_CHAINS 32
+#define RECORD_CHAINS_CAUSE 8
+int record_chain(struct record *r, const struct chain_example *chain, const char *resource,
+                 struct error *e);
+
+/* A second fact of the same kind, subject and name replaces the first. */
+int record_fact(struct record *r, const struct fact *fact, struct error *e);
+/* One line for the user; the same line twice is kept once. */
+int record_note(struct record *r, const char *line, struct error *e);
+/* The next chunk of the replay log (plan/replay.h), kept in order, not looked into. */
+int record_deliveries(struct record *r, const void *chunk, size_t bytes, struct error *e);
+
+/* The span the report is about: device taken to device released, on the
+ * recording's clock. May be set again; t1 = 0 while the end is not known. */
+int record_span(struct record *r, int64_t t0, int64_t t1, struct error *e);
+
+int record_commit(struct record *r, struct error *e);
+
+/* Commits, marks the recording whole and makes it a single file. */
+int record_finish(struct record *r, const struct record_end *end, struct error *e);
+
+/* Frees; a recording not finished stays cut short, its last commit readable. NULL is fine. */
+void record_close(struct record *r);
+
+#endif
