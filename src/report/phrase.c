@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/phrase.h"
+
+#include "base/unit.h"
+
+#include <math.h>
+#include <string.h>
+
+#define DOT " \xc2\xb7 "
+#define TIMES "\xc3\x97"
+#define FROM " \xe2\x86\x90 "
+#define BUF 48
+
+static void separate(struct str *out, size_t start, const char *separator)
+{
+    if (out->len > start)
+        str_add(out, separator);
+}
+
+static bool same_kind(const struct report_accelerator *a, const struct report_accelerator *b)
+{
+    return a->simulated == b->simulated && !strcmp(a->name ? a->name : "", b->name ? b->name : "");
+}
+
+void phrase_accelerators(const struct report *r, struct str *out)
+{
+    size_t start = out->len;
+    for (size_t i = 0; i < r->accelerator_count; i++) {
+        const struct report_accelerator *a = &r->accelerators[i];
+        size_t count = 0, earlier = 0;
+        for (size_t k = 0; k < r->accelerator_count; k++) {
+            bool same = same_kind(&r->accelerators[k], a);
+            count += same;
+            earlier += same && k < i;
+        }
+        if (earlier)
+            continue;
+        separate(out, start, ", ");
+        str_addf(out, "%zu " TIMES " %s%s", count, a->name ? a->name : "unnamed accelerator",
+                 a->simulated ? " (simulated)" : "");
+    }
+    if (!r->accelerator_count)
+        str_add(out, "no accelerator");
+}
+
+void phrase_head(const struct report *r, struct str *out)
+{
+    char buf[BUF];
+    str_addf(out, "%s" DOT, unit_format_ns(buf, sizeof(buf), r->span_ns));
+    phrase_accelerators(r, out);
+    if (r->mode)
+        str_addf(out, DOT "%s", r->mode);
+    if (r->exit_code >= 0)
+        str_addf(out, DOT "exit %d", r->exit_code);
+    if (r->money.currency && !isnan(r->money.rate_per_hour))
+        str_addf(out, DOT "%s/h", unit_format_money(buf, sizeof(buf), r->money.rate_per_hour,
+                                                    r->money.currency));
+}
+
+void phrase_gain(const struct report *r, const struct report_finding *f, struct str *out)
+{
+    char buf[BUF];
+    bool share = isfinite(f->gain_share) && f->gain_share > 0;
+    if (!isfinite(f->gain_seconds) || f->gain_seconds <= 0)
+        return;
+    str_addf(out, "saves %s%s", f->gain_bounded ? "at most " : "",
+             unit_format_ns(buf, sizeof(buf), unit_ns(f->gain_seconds)));
+    if (share)
+        str_addf(out, " (%s", unit_format_share(buf, sizeof(buf), f->gain_share));
+    if (share && f->gain_share < 0.99)
+        str_addf(out, ", %.2f" TIMES, 1.0 / (1.0 - f->gain_share));
+    if (share)
+        str_add(out, ")");
+    if (share && r->money.currency && isfinite(r->money.rate_per_hour))
+        str_addf(out, ", %s/h",
+                 unit_format_money(buf, sizeof(buf), f->gain_share * r->money.rate_per_hour,
+                                   r->money.currency));
+}
+
+static void add_number(double v, const char *unit, struct str *out)
+{
+    char buf[BUF];
+    const char *u = unit ? unit : "";
+    if (!isfinite(v))
+        str_add(out, "unknown");
+    else if (!strcmp(u, "ns"))
+        str_add(out, unit_format_ns(buf, sizeof(buf), (int64_t)v));
+    else if (!strcmp(u, "s") || !strcmp(u, "seconds"))
+        str_add(out, unit_format_ns(buf, sizeof(buf), unit_ns(v)));
+    else if ((!strcmp(u, "bytes") || !strcmp(u, "B")) && v >= 0)
+        str_add(out, unit_format_bytes(buf, sizeof(buf), (uint64_t)v));
+    else if (!strcmp(u, "bytes/s") && v >= 0)
+        str_addf(out, "%s/s", unit_format_bytes(buf, sizeof(buf), (uint64_t)v));
+    else if (!strcmp(u, "share"))
+        str_add(out, unit_format_share(buf, sizeof(buf), v));
+    else if (fabs(v) < 1e15 && v == floor(v)) /* written out: no exponent */
+        str_addf(out, "%.0f%s%s", v, *u ? " " : "", u);
+    else
+        str_addf(out, "%.4g%s%s", v, *u ? " " : "", u);
+}
+
+void phrase_value(const struct evidence_item *e, struct str *out)
+{
+    if (!e->text) {
+        add_number(e->value, e->unit, out);
+        return;
+    }
+    str_add(out, e->text);
+    if (e->unit && *e->unit)
+        str_addf(out, " %s", e->unit);
+}
+
+void phrase_evidence(const struct evidence_list *l, struct str *out)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        str_addf(out, "%s%s ", i ? "; " : "", l->items[i].name ? l->items[i].name : "");
+        phrase_value(&l->items[i], out);
+    }
+}
+
+void phrase_chain(const struct chain_example *c, struct str *out)
+{
+    for (int i = 0; i < c->count && i < CHAIN_LINKS_MAX; i++)
+        str_addf(out, "%s%s %s", i ? FROM : "", c->links[i].who, c->links[i].did);
+}
+
+void phrase_chain_head(const struct report *r, size_t index, struct str *out)
+{
+    const struct chain_example *c = &r->chains[index];
+    char buf[BUF];
+    str_add(out, unit_format_ns(buf, sizeof(buf), c->ns));
+    if (c->accelerator < r->accelerator_count)
+        str_addf(out, " on GPU %u", sum_device_number(r, c->accelerator));
+    str_addf(out, " for %s", cause_title(c->cause == CAUSE_NONE ? CAUSE_UNKNOWN : c->cause));
+    if (r->chain_resources && r->chain_resources[index])
+        str_addf(out, ", %s", r->chain_resources[index]);
+}
+
+void phrase_cost(const struct report *r, struct str *out)
+{
+    const struct report_tool *t = &r->tool;
+    char buf[BUF];
+    if (isfinite(t->cpu_seconds)) {
+        str_addf(out, "%s of CPU",
+                 unit_format_ns(buf, sizeof(buf), unit_ns(t->cpu_seconds)));
+        if (r->span_ns > 0)
+            str_addf(out, " (%s of a core)",
+                     unit_format_share(buf, sizeof(buf),
+                                       t->cpu_seconds / unit_seconds(r->span_ns)));
+    } else {
+        str_add(out, "CPU time unknown");
+    }
+    if (isfinite(t->peak_rss_bytes) && t->peak_rss_bytes >= 0)
+        str_addf(out, ", %s",
+                 unit_format_bytes(buf, sizeof(buf), (uint64_t)t->peak_rss_bytes));
+    if (t->events_lost)
+        str_addf(out, ", %llu events lost", (unsigned long long)t->events_lost);
+    else
+        str_add(out, ", no events lost");
+    if (isfinite(t->slowdown_bound))
+        str_addf(out, ", slows the job by at most %s",
+                 unit_format_share(buf, sizeof(buf), t->slowdown_bound));
+}
+
+/* The best reason at hand, from the most to the least particular. */
+static void add_reason(const struct report *r, struct str *out)
+{
+    if (r->cut_short)
+        str_addf(out, "the recording is cut short (%s)", r->cut_short);
+    else if (r->tool.events_lost)
+        str_addf(out, "%llu events were lost", (unsigned long long)r->tool.events_lost);
+    else if (r->note_count)
+        str_add(out, r->notes[0]);
+    else if (r->mode && strcmp(r->mode, "wait chain"))
+        str_addf(out, "%s sees less than the wait chain", r->mode);
+    else
+        str_add(out, cause_meaning(CAUSE_UNKNOWN));
+}
+
+bool phrase_unknown(const struct report *r, const struct sum *s, struct str *out)
+{
+    char buf[BUF], time[BUF];
+    bool unknown = s->unknown_share > SUM_UNKNOWN_MAX, unseen = s->unseen_share > SUM_UNKNOWN_MAX;
+    if (unknown)
+        str_addf(out, "%s (%s) has no known cause",
+                 unit_format_share(buf, sizeof(buf), s->unknown_share),
+                 unit_format_ns(time, sizeof(time), s->cause_ns[CAUSE_UNKNOWN]));
+    if (unseen)
+        str_addf(out, "%s%s (%s) was not seen", unknown ? " and " : "",
+                 unit_format_share(buf, sizeof(buf), s->unseen_share),
+                 unit_format_ns(time, sizeof(time), s->state_ns[STATE_UNSEEN]));
+    if (unknown || unseen) {
+        str_add(out, ": ");
+        add_reason(r, out);
+    }
+    return unknown || unseen;
+}

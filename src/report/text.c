@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/text.h"
+
+#include "base/unit.h"
+#include "report/page.h"
+#include "report/phrase.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH_DEFAULT = 100, WIDTH_MIN = 60, WIDTH_MAX = 160, LINES_DEFAULT = 40 };
+
+/* How much each part may take; tried from the roomiest on until the page fits. */
+struct room {
+    int groups, waits, chain, findings, fix, because, notes, note, verdict;
+};
+
+static const struct room rooms[] = {
+    {4, 8, 4, 5, 3, 2, 5, 3, 6}, {4, 6, 4, 4, 3, 1, 4, 2, 6}, {4, 6, 3, 3, 2, 1, 3, 2, 6},
+    {4, 5, 3, 3, 2, 0, 3, 1, 6}, {3, 4, 2, 3, 1, 0, 2, 1, 5}, {2, 3, 2, 2, 1, 0, 1, 1, 4},
+};
+#define ROOMS (sizeof(rooms) / sizeof(rooms[0]))
+
+struct text {
+    struct page page;
+    const struct report *r;
+    const struct sum *sum;
+    const struct sum_group *groups;
+    size_t group_count;
+    const struct room *room;
+};
+
+/* The scratch string, emptied: phrases are made in it before they are laid out. */
+static struct str *scratch(struct page *p)
+{
+    p->out->failed |= p->text.failed;
+    str_reset(&p->text);
+    return &p->text;
+}
+
+static void put_head(struct text *t)
+{
+    struct page *p = &t->page;
+    page_put(p, TONE_BOLD, t->r->title ? t->r->title : "unnamed job", p->width);
+    page_end(p);
+    struct str *s = scratch(p);
+    phrase_head(t->r, s);
+    page_put(p, TONE_DIM, str_text(s), p->width);
+    page_end(p);
+    if (!t->r->cut_short)
+        return;
+    s = scratch(p);
+    str_addf(s, "cut short: %s", t->r->cut_short);
+    page_wrap(p, TONE_WARN, "! ", str_text(s), 2);
+}
+
+static void put_share(struct page *p, int64_t ns, int64_t of, const char *what, int columns)
+{
+    char buf[32];
+    struct str *s = scratch(p);
+    str_addf(s, "%s %s",
+             of > 0 ? unit_format_share(buf, sizeof(buf), (double)ns / (double)of) : "unknown",
+             what);
+    page_right(p, TONE_PLAIN, str_text(s), columns);
+}
+
+static int label_columns(const struct text *t)
+{
+    int widest = 0;
+    for (size_t i = 0; i < t->group_count; i++) {
+        int w = plain_width(t->groups[i].label);
+        widest = w > widest ? w : widest;
+    }
+    return widest > 26 ? 26 : widest;
+}
+
+/* "█ compute 55 %  ░ wait 41 %": the bars' signs, with the states of all accelerators. */
+static void put_legend(struct text *t, int indent)
+{
+    struct page *p = &t->page;
+    char buf[32];
+    page_spaces(p, indent);
+    for (int s = 0; s < STATE_COUNT; s++) {
+        if (!t->sum->state_ns[s])
+            continue;
+        double share = (double)t->sum->state_ns[s] / (double)t->sum->ns;
+        page_state_mark(p, s);
+        str_addf(p->out, " %s %s  ", state_name(s), unit_format_share(buf, sizeof(buf), share));
+    }
+    page_end(p);
+}
+
+static void put_bars(struct text *t)
+{
+    struct page *p = &t->page;
+    int label = label_columns(t) + 1, shares = 26;
+    size_t shown = t->group_count;
+    if (shown > (size_t)t->room->groups)
+        shown = (size_t)t->room->groups;
+    if (!t->sum->ns)
+        return;
+    page_end(p);
+    for (size_t i = 0; i < shown; i++) {
+        const struct sum_group *g = &t->groups[i];
+        page_left(p, TONE_PLAIN, g->label, label);
+        page_state_bar(p, g->state_ns, p->width - label - shares);
+        put_share(p, g->state_ns[STATE_COMPUTE], g->ns, "compute", 14);
+        put_share(p, g->state_ns[STATE_WAIT], g->ns, "wait", 12);
+        page_end(p);
+    }
+    if (shown < t->group_count) {
+        str_addf(p->out, "%*s%zu more lines of accelerators with less wait", label, "",
+                 t->group_count - shown);
+        page_end(p);
+    }
+    put_legend(t, label);
+}
+
+struct columns {
+    int cause, resource, bar, time, share, money;
+};
+
+static struct columns wait_columns(const struct text *t)
+{
+    struct columns c = {.cause = 18, .time = 12, .share = 8};
+    c.money = t->r->money.currency ? 12 : 0;
+    c.bar = t->page.width >= 96 ? 12 : 0;
+    c.resource = t->page.width - 2 - c.cause - c.time - c.share - c.money - c.bar;
+    return c;
+}
+
+static void put_time(struct page *p, int64_t ns, enum evidence evidence, int columns)
+{
+    char buf[32];
+    struct str *s = scratch(p);
+    const char *mark = evidence == EVIDENCE_SAMPLED ? "~"
+                       : evidence == EVIDENCE_BOUND ? "\xe2\x89\xa4 "
+                                                    : "";
+    str_addf(s, "%s%s", mark, unit_format_ns(buf, sizeof(buf), ns));
+    page_right(p, TONE_PLAIN, str_text(s), columns);
+}
+
+static void put_wait(struct text *t, const struct columns *c, const char *cause,
+                     const struct sum_wait *w)
+{
+    struct page *p = &t->page;
+    char buf[48];
+    page_spaces(p, 2);
+    page_left(p, TONE_PLAIN, cause, c->cause);
+    if (c->bar) {
+        page_share_bar(p, (double)w->ns / (double)t->sum->waited_ns, c->bar - 2);
+        page_spaces(p, 2);
+    }
+    int width = plain_fit(p->out, w->resource ? w->resource : "-", c->resource - 1, p->unicode,
+                          PLAIN_CUT_MIDDLE);
+    page_spaces(p, c->resource - width);
+    put_time(p, w->ns, w->evidence, c->time);
+    page_right(p, TONE_PLAIN, unit_format_share(buf, sizeof(buf), w->share), c->share);
+    if (c->money)
+        page_right(p, TONE_PLAIN,
+                   isfinite(w->money)
+                       ? unit_format_money(buf, sizeof(buf), w->money, t->r->money.currency)
+                       : "unknown",
+                   c->money);
+    page_end(p);
+}
+
+/* What the table leaves out, in one row. */
+static void put_other_waits(struct text *t, const struct columns *c, size_t from)
+{
+    struct sum_wait other = {0};
+    char label[32];
+    for (size_t i = from; i < t->sum->wait_count; i++) {
+        const struct sum_wait *w = &t->sum->waits[i];
+        other.ns += w->ns;
+        other.share += w->share;
+        other.money += w->money;
+        other.evidence = w->evidence > other.evidence ? w->evidence : other.evidence;
+    }
+    struct str s = {0};
+    str_addf(&s, "%zu more", t->sum->wait_count - from);
+    str_copy(label, sizeof(label), str_text(&s));
+    t->page.out->failed |= s.failed;
+    str_clear(&s);
+    put_wait(t, c, label, &other);
+}
+
+static void put_waits(struct text *t)
+{
+    struct page *p = &t->page;
+    struct columns c = wait_columns(t);
+    size_t count = t->sum->wait_count, shown = 0;
+    size_t most = (size_t)(t->sum->quiet ? 3 : t->room->waits);
+    if (!count)
+        return;
+    page_end(p);
+    page_left(p, TONE_BOLD, "Waited for", 2 + c.cause + c.bar + c.resource);
+    page_right(p, TONE_DIM, "time", c.time);
+    page_right(p, TONE_DIM, "share", c.share);
+    page_right(p, TONE_DIM, c.money ? "cost" : "", c.money);
+    page_end(p);
+    /* a single row left over takes no more room than "1 more" */
+    while (shown < count && (shown < most || count == most + 1)) {
+        const struct sum_wait *w = &t->sum->waits[shown];
+        if (w->share < 0.005 && shown && count - shown > 1)
+            break;
+        put_wait(t, &c, cause_title(w->cause), w);
+        shown++;
+    }
+    if (shown < count)
+        put_other_waits(t, &c, shown);
+}
+
+static void put_unknown(struct text *t)
+{
+    struct page *p = &t->page;
+    struct str *s = scratch(p);
+    if (phrase_unknown(t->r, t->sum, s))
+        page_wrap(p, TONE_WARN, "! ", str_text(s), 2);
+}
+
+static void put_chain(struct text *t)
+{
+    struct page *p = &t->page;
+    if (!t->r->chain_count || t->sum->quiet)
+        return;
+    struct str *s = scratch(p);
+    str_add(s, "Longest wait: ");
+    phrase_chain_head(t->r, 0, s);
+    page_heading(p, str_text(s));
+    s = scratch(p);
+    phrase_chain(&t->r->chains[0], s);
+    page_wrap(p, TONE_PLAIN, "  ", str_text(s), t->room->chain);
+}
+
+static enum tone severity_tone(enum severity s)
+{
+    return s == SEVERITY_CRITICAL ? TONE_BAD : s == SEVERITY_WARNING ? TONE_WARN : TONE_GOOD;
+}
+
+static void put_gain(struct text *t, const struct report_finding *f, int used)
+{
+    struct page *p = &t->page;
+    struct str *s = scratch(p);
+    phrase_gain(t->r, f, s);
+    struct str safe = {0};
+    plain_add(&safe, str_text(s), p->unicode);
+    int width = plain_width(str_text(&safe));
+    p->out->failed |= safe.failed;
+    if (width && used + 2 + width > p->width) {
+        page_end(p);
+        page_spaces(p, 4);
+        page_put(p, TONE_BOLD, str_text(&safe), p->width - 4);
+    } else if (width) {
+        page_spaces(p, 2);
+        page_right(p, TONE_BOLD, str_text(&safe), p->width - used - 2);
+    }
+    page_end(p);
+    str_clear(&safe);
+}
+
+static void put_finding(struct text *t, size_t index)
+{
+    struct page *p = &t->page;
+    const struct report_finding *f = &t->r->findings[index];
+    struct str *s = scratch(p);
+    str_addf(s, "%2zu. ", index + 1);
+    int used = page_put(p, TONE_PLAIN, str_text(s), 8);
+    used += page_put(p, severity_tone(f->severity), severity_name(f->severity), 8);
+    s = scratch(p);
+    str_addf(s, " %s", f->title ? f->title : f->id ? f->id : "");
+    used += page_put(p, TONE_BOLD, str_text(s), p->width - used);
+    if (f->id && f->title && used + 4 + (int)strlen(f->id) <= p->width) {
+        s = scratch(p);
+        str_addf(s, " [%s]", f->id);
+        used += page_put(p, TONE_DIM, str_text(s), p->width - used);
+    }
+    put_gain(t, f, used);
+    if (f->evidence.count && t->room->because && !t->sum->quiet) {
+        s = scratch(p);
+        phrase_evidence(&f->evidence, s);
+        page_wrap(p, TONE_DIM, "    ", str_text(s), t->room->because);
+    }
+    if (f->fix)
+        page_wrap(p, TONE_PLAIN, p->unicode ? "    \xe2\x86\x92 " : "    > ", f->fix,
+                  t->room->fix);
+}
+
+static void put_findings(struct text *t)
+{
+    struct page *p = &t->page;
+    size_t count = t->r->finding_count, shown = count;
+    if (!count)
+        return;
+    if (shown > (size_t)t->room->findings)
+        shown = (size_t)t->room->findings;
+    page_heading(p, "What to do, by gain");
+    for (size_t i = 0; i < shown; i++)
+        put_finding(t, i);
+    if (shown < count) {
+        str_addf(p->out, "    %zu more: report --json or --html lists them", count - shown);
+        page_end(p);
+    }
+}
+
+static void put_notes(struct text *t)
+{
+    struct page *p = &t->page;
+    size_t shown = t->r->note_count;
+    if (shown > (size_t)t->room->notes)
+        shown = (size_t)t->room->notes;
+    if (shown)
+        page_end(p);
+    for (size_t i = 0; i < shown; i++)
+        page_wrap(p, TONE_WARN, "! ", t->r->notes[i], t->room->note);
+    if (shown < t->r->note_count) {
+        str_addf(p->out, "! %zu more notes: report --html lists them", t->r->note_count - shown);
+        page_end(p);
+    }
+}
+
+static void put_verdict(struct text *t)
+{
+    struct page *p = &t->page;
+    const char *sentence = t->r->verdict.sentence;
+    page_end(p);
+    page_wrap(p, TONE_BOLD, "Verdict: ", sentence ? sentence : "unknown: too little was seen.",
+              t->room->verdict);
+    struct str *s = scratch(p);
+    phrase_cost(t->r, s);
+    page_wrap(p, TONE_DIM, "gpufeed: ", str_text(s), 2);
+}
+
+static void put_page(struct text *t)
+{
+    put_head(t);
+    put_bars(t);
+    put_waits(t);
+    put_unknown(t);
+    put_chain(t);
+    put_findings(t);
+    put_notes(t);
+    put_verdict(t);
+    scratch(&t->page);
+}
+
+static int count_lines(const char *text)
+{
+    int n = 0;
+    for (; *text; text++)
+        n += *text == '\n';
+    return n;
+}
+
+static int clamp(int v, int fallback, int low, int high)
+{
+    v = v > 0 ? v : fallback;
+    return v < low ? low : v > high ? high : v;
+}
+
+static void put_fitting(struct text *t, int lines, struct str *out)
+{
+    struct str made = {0};
+    t->page.out = &made;
+    for (size_t i = 0; i < ROOMS; i++) {
+        str_reset(&made);
+        t->room = &rooms[i];
+        put_page(t);
+        if (made.failed || count_lines(str_text(&made)) <= lines)
+            break;
+    }
+    str_addn(out, str_text(&made), made.len);
+    out->failed |= made.failed;
+    str_clear(&made);
+    str_clear(&t->page.text);
+}
+
+void report_text(const struct report *r, const struct report_text_options *options,
+                 struct str *out)
+{
+    struct sum sum;
+    struct sum_group *groups = NULL;
+    struct text t = {.r = r, .sum = &sum};
+    t.page.colour = options->colour;
+    t.page.unicode = options->unicode;
+    t.page.width = clamp(options->width, WIDTH_DEFAULT, WIDTH_MIN, WIDTH_MAX);
+    if (!sum_of(r, &sum)) {
+        out->failed = true;
+        return;
+    }
+    if (sum_groups(r, 4, &groups, &t.group_count)) {
+        t.groups = groups;
+        put_fitting(&t, options->lines > 0 ? options->lines : LINES_DEFAULT, out);
+    } else {
+        out->failed = true;
+    }
+    free(groups);
+    sum_clear(&sum);
+}
