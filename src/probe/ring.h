@@ -28,7 +28,7 @@ enum ring_kind {
     RING_TAKEN,    /* a context was made on `device` at t0 */
     RING_RELEASED, /* the last context on `device` went at t0 */
     RING_CLOCK,    /* t0 monotonic ns, t1 device clock ns, bytes: error bound in ns */
-    RING_UNSEEN,   /* t0..t1: activity not seen; `bytes` records dropped */
+    RING_UNSEEN,   /* t0..t1 not seen; `bytes` records dropped; span_kind is an enum ring_unseen */
     RING_BLIND,    /* the probe gave up at t0; span_kind is an enum ring_blind */
 };
 
@@ -36,6 +36,12 @@ enum ring_blind {
     RING_BLIND_NO_CUPTI = 1, /* no CUPTI library found */
     RING_BLIND_TAKEN,        /* another subscriber holds CUPTI */
     RING_BLIND_ERROR,        /* CUPTI answered with an error; `bytes` is its code */
+};
+
+enum ring_unseen {
+    RING_UNSEEN_FULL = 1, /* the ring was full: `bytes` records, also counted in `lost` */
+    RING_UNSEEN_DROPPED,  /* CUPTI ran out of buffers, or the work was cut off by the exit */
+    RING_UNSEEN_TAKEN,    /* the job's own profiler took CUPTI over */
 };
 
 enum ring_span_kind { RING_COMPUTE, RING_COMM, RING_COPY, RING_MEMSET };
@@ -60,7 +66,7 @@ struct ring_record {
     uint8_t kind;    /* enum ring_kind */
     uint8_t span_kind; /* enum ring_span_kind or ring_call_kind or ring_blind */
     uint8_t flags;
-    uint8_t pad[7];
+    uint8_t pad[15];
 }; /* 64 bytes */
 
 struct ring_device {
