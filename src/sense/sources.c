@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#include "sense/sources.h"
+
+#include "base/str.h"
+
+#include <string.h>
+
+static const struct source *const table[] = {
+    &source_cpu,
+    &source_memory,
+    &source_psi,
+    &source_disks,
+    &source_nics,
+};
+
+#define COUNT (sizeof(table) / sizeof(table[0]))
+_Static_assert(COUNT <= SOURCES_MAX, "SOURCES_MAX is too small");
+
+void sources_start(struct sources *s, const struct source_opts *o, int64_t now)
+{
+    memset(s, 0, sizeof(*s));
+    for (size_t i = 0; i < COUNT; i++) {
+        struct error e = {0};
+        if (table[i]->start(&s->state[i], o, now, &e)) {
+            s->state[i] = NULL;
+            str_copy(s->missing[i], sizeof(s->missing[i]), e.text);
+        }
+    }
+}
+
+void sources_sample(struct sources *s, int64_t now)
+{
+    for (size_t i = 0; i < COUNT; i++)
+        if (s->state[i] && table[i]->sample)
+            table[i]->sample(s->state[i], now);
+}
+
+int sources_facts(struct sources *s, int64_t now, fact_fn fn, void *arg)
+{
+    int rc = 0;
+    for (size_t i = 0; i < COUNT && !rc; i++)
+        if (s->state[i])
+            rc = table[i]->facts(s->state[i], now, fn, arg);
+    return rc;
+}
+
+void sources_stop(struct sources *s)
+{
+    for (size_t i = 0; i < COUNT; i++) {
+        if (s->state[i])
+            table[i]->stop(s->state[i]);
+        s->state[i] = NULL;
+    }
+}
+
+size_t sources_count(void)
+{
+    return COUNT;
+}
+
+const struct source *sources_at(size_t i)
+{
+    return i < COUNT ? table[i] : NULL;
+}
+
+const char *sources_missing(const struct sources *s, size_t i)
+{
+    return i >= COUNT || s->state[i] ? NULL : s->missing[i];
+}

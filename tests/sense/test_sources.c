@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/* The sources of machine facts, fed with dumps of other machines and with the live one. */
+#include "base/mem.h"
+#include "base/unit.h"
+#include "bag.h"
+#include "sense/cgroup.h"
+#include "sense/sources.h"
+#include "sense/text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+/* Reads the dump at time 0 and, after `later` has taken its place, 60 s after. */
+static void read_dump(struct bag *b, const char *dump, const char *later, uint32_t pid)
+{
+    char root[512];
+    struct sources s;
+    struct source_opts o = {.root = root, .pid = pid};
+    b->fail_after = -1;
+    snprintf(root, sizeof(root), "%s/%s", DUMPS, dump);
+    sources_start(&s, &o, 0);
+    sources_sample(&s, 30 * NS_PER_S);
+    if (later) {
+        snprintf(root, sizeof(root), "%s/%s", DUMPS, later);
+        sources_sample(&s, 59 * NS_PER_S);
+    }
+    assert_int_equal(sources_facts(&s, later ? 60 * NS_PER_S : 0, bag_add, b), 0);
+    sources_stop(&s);
+}
+
+static void near(const struct bag *b, const char *kind, const char *subject, const char *name,
+                 double want)
+{
+    double got = bag_number(b, kind, subject, name);
+    if (!(fabs(got - want) <= 1e-6 * fabs(want) + 1e-9))
+        fail_msg("%s/%s/%s is %g, not %g", kind, subject, name, got, want);
+}
+
+static void same(const struct bag *b, const char *kind, const char *subject, const char *name,
+                 const char *want)
+{
+    assert_string_equal(bag_text(b, kind, subject, name), want);
+}
+
+static void absent(const struct bag *b, const char *kind, const char *subject, const char *name)
+{
+    if (bag_find(b, kind, subject, name))
+        fail_msg("%s/%s/%s is there", kind, subject, name);
+}
+
+static void test_azure(void **state)
+{
+    struct bag b = {0};
+    read_dump(&b, "azure_h100", "azure_h100_60s", 4711);
+    near(&b, "job", "", "cores_allowed", 48);
+    near(&b, "job", "", "cores_spare", 36); /* 48 cores, a quarter busy */
+    absent(&b, "job", "", "cgroup_quota_cores");
+    near(&b, "cpu", "", "cores", 96);
+    near(&b, "cpu", "", "busy_share", 0.25);
+    near(&b, "cpu", "", "switches_rate", 20000);
+    near(&b, "cpu", "", "runnable_mean", 22);
+    same(&b, "cpu", "", "governor", "performance");
+    same(&b, "cpu", "", "model", "Intel(R) Xeon(R) Platinum 8480C");
+    near(&b, "memory", "", "total", 1979728528.0 * 1024);
+    near(&b, "memory", "", "lowest_available", 1800000000.0 * 1024);
+    near(&b, "memory", "", "swap_total", 0);
+    near(&b, "memory", "", "cgroup_limit", 1e12); /* of the parent */
+    near(&b, "memory", "", "cgroup_used_peak", 123456789);
+    near(&b, "memory", "", "major_faults_rate", 10);
+    near(&b, "memory", "", "direct_reclaim_rate", 100);
+    near(&b, "memory", "", "alloc_stall_rate", 1);
+    near(&b, "memory", "", "refault_rate", 256.0 * (double)sysconf(_SC_PAGESIZE));
+    absent(&b, "memory", "", "shm_size");
+    absent(&b, "psi", "", "cpu_some_share");
+    bag_clear(&b);
+}
+
+static void test_azure_disks(void **state)
+{
+    struct bag b = {0};
+    read_dump(&b, "azure_h100", "azure_h100_60s", 4711);
+    near(&b, "disk", "nvme0n1", "size", 7501476528.0 * 512);
+    near(&b, "disk", "nvme0n1", "nvme", 1);
+    near(&b, "disk", "nvme0n1", "local", 1);
+    near(&b, "disk", "nvme0n1", "rotational", 0);
+    near(&b, "disk", "nvme0n1", "in_use", 1); /* by md0 */
+    same(&b, "disk", "nvme0n1", "mounted_at", "/mnt/local nvme");
+    near(&b, "disk", "nvme0n1", "busy_share", 0.5);
+    near(&b, "disk", "nvme0n1", "read_rate", 256 * 512 * 1000.0);
+    near(&b, "disk", "nvme0n1", "reads_rate", 1000);
+    near(&b, "disk", "nvme0n1", "read_latency", 1e-4);
+    near(&b, "disk", "nvme0n1", "queue_mean", 0.2);
+    absent(&b, "disk", "nvme0n1", "write_latency"); /* none was written */
+    near(&b, "disk", "nvme1n1", "in_use", 0);
+    near(&b, "disk", "nvme1n1", "mounted", 0);
+    near(&b, "disk", "nvme1n1", "busy_share", 0);
+    near(&b, "disk", "nvme2n1", "local", 0); /* a network volume behind an NVMe face */
+    same(&b, "disk", "nvme2n1", "mounted_at", "/data");
+    absent(&b, "disk", "nvme2n1", "busy_share"); /* not in diskstats */
+    same(&b, "disk", "sda", "mounted_at", "/");
+    absent(&b, "disk", "sda", "local");
+    same(&b, "disk", "md0", "mounted_at", "/mnt/local nvme");
+    absent(&b, "disk", "loop0", "size");
+    bag_clear(&b);
+}
+
+static void test_azure_nics(void **state)
+{
+    struct bag b = {0};
+    read_dump(&b, "azure_h100", "azure_h100_60s", 4711);
+    near(&b, "nic", "eth0", "speed", 40e9);
+    near(&b, "nic", "eth0", "rx_rate", 1e8);
+    near(&b, "nic", "eth0", "tx_rate", 1e7);
+    near(&b, "nic", "eth0", "busy_share", 0.02);
+    near(&b, "nic", "eth0", "drops", 7);
+    near(&b, "nic", "eth0", "virtual", 0);
+    same(&b, "nic", "eth0", "driver", "mlx5_core");
+    same(&b, "nic", "ib0", "state", "down");
+    absent(&b, "nic", "ib0", "speed");
+    absent(&b, "nic", "lo", "mtu");
+    bag_clear(&b);
+}
+
+static void test_laptop(void **state)
+{
+    struct bag b = {0};
+    read_dump(&b, "laptop", NULL, 77);
+    near(&b, "job", "", "cores_allowed", 3);
+    absent(&b, "job", "", "cores_spare"); /* no time has passed */
+    absent(&b, "job", "", "cgroup_quota_cores");
+    absent(&b, "memory", "", "cgroup_limit");
+    near(&b, "memory", "", "cgroup_used_peak", 4096);
+    near(&b, "memory", "", "swap_free", 6000000.0 * 1024);
+    absent(&b, "memory", "", "page_cache");
+    near(&b, "disk", "sda", "rotational", 1);
+    same(&b, "disk", "nvme0n1", "mounted_at", "/");
+    absent(&b, "nic", "wlan0", "speed");
+    same(&b, "nic", "wlan0", "state", "up");
+    bag_clear(&b);
+    /* Pressure is on here: one file says "full" too, and nothing grew in a minute. */
+    read_dump(&b, "laptop", "laptop", 77);
+    near(&b, "psi", "", "memory_full_share", 0);
+    near(&b, "psi", "", "cpu_some_share", 0);
+    absent(&b, "psi", "", "cpu_full_share");
+    bag_clear(&b);
+}
+
+static void test_container(void **state)
+{
+    struct bag b = {0};
+    read_dump(&b, "container_v2", "container_v2", 1);
+    near(&b, "job", "", "cgroup_quota_cores", 2.5);
+    near(&b, "job", "", "cores_allowed", 2.5);
+    near(&b, "job", "", "affinity_cores", 16);
+    near(&b, "job", "", "throttled_seconds", 0); /* the same reading twice */
+    near(&b, "memory", "", "cgroup_limit", 8589934592.0);
+    absent(&b, "disk", "sda", "size");
+    bag_clear(&b);
+}
+
+static void test_hostile(void **state)
+{
+    struct bag b = {0};
+    read_dump(&b, "hostile", "hostile", 5);
+    near(&b, "cpu", "", "cores", 2);
+    absent(&b, "job", "", "affinity_cores");
+    absent(&b, "job", "", "cgroup_quota_cores");
+    absent(&b, "memory", "", "total");
+    absent(&b, "memory", "", "cgroup_limit");
+    absent(&b, "disk", "neg", "size");
+    absent(&b, "nic", "eth0", "mtu");
+    absent(&b, "nic", "eth1", "speed");
+    bag_clear(&b);
+    read_dump(&b, "no-such-dump", NULL, 1);
+    assert_int_equal(b.count, 0);
+    bag_clear(&b);
+}
+
+static void test_missing_has_a_reason(void **state)
+{
+    struct sources s;
+    struct source_opts o = {.root = "/no/such/root"};
+    sources_start(&s, &o, 0);
+    for (size_t i = 0; i < sources_count(); i++) {
+        const char *why = sources_missing(&s, i);
+        if (why)
+            assert_true(strlen(why) > 10);
+        assert_non_null(sources_at(i)->what);
+    }
+    assert_non_null(sources_missing(&s, 0));
+    sources_stop(&s);
+}
+
+static void test_live(void **state)
+{
+    struct sources s;
+    struct bag b = {.fail_after = -1};
+    struct source_opts o = {.pid = (uint32_t)getpid()};
+    sources_start(&s, &o, 0);
+    usleep(50000);
+    assert_int_equal(sources_facts(&s, 50 * NS_PER_MS, bag_add, &b), 0);
+    assert_true(bag_number(&b, "job", "", "cores_allowed") > 0);
+    assert_true(bag_number(&b, "job", "", "cores_spare") >= 0);
+    assert_true(bag_number(&b, "memory", "", "total") > 1e8);
+    /* The first failure of the receiver stops everything and is passed on. */
+    size_t all = b.count;
+    for (size_t n = 0; n < all; n += 3) {
+        bag_clear(&b);
+        b.fail_after = (long)n;
+        assert_int_equal(sources_facts(&s, NS_PER_S, bag_add, &b), -77);
+        assert_int_equal(b.count, n);
+    }
+    bag_clear(&b);
+    sources_stop(&s);
+}
+
+static void test_no_memory(void **state)
+{
+    struct source_opts o = {.root = DUMPS "/azure_h100", .pid = 4711};
+    for (long n = 0; n < 60; n++) {
+        struct sources s;
+        struct bag b = {.fail_after = -1};
+        mem_fail_after(n);
+        sources_start(&s, &o, 0);
+        sources_sample(&s, 1);
+        sources_facts(&s, 2, bag_add, &b);
+        mem_fail_after(-1);
+        sources_stop(&s);
+        bag_clear(&b);
+    }
+}
+
+static void test_text(void **state)
+{
+    uint64_t set[2] = {0};
+    assert_int_equal(text_cpu_list("0-3,8,64-65\n", set, 2), 7);
+    assert_true(set[0] == 0x10f && set[1] == 3);
+    assert_int_equal(text_cpu_list("3-1", NULL, 0), 0);
+    assert_int_equal(text_cpu_list("", NULL, 0), 0);
+    assert_int_equal(text_cpu_list("0-99999999", NULL, 0), 0);
+    assert_int_equal(text_cpu_list("1,x", NULL, 0), 0);
+    assert_true(text_number("a 1\nab 2\n", "ab") == 2);
+    assert_true(isnan(text_number("ab\n", "ab")));
+    assert_true(text_sum("s_a 1\ns_b 2\nx 9\n", "s_") == 3);
+    assert_true(isnan(text_sum("", "s_")));
+}
+
+static void test_cgroup_escape(void **state)
+{
+    struct cgroup_dir d;
+    /* "/../../../etc" must not be followed; the fallback is the mount point. */
+    if (cgroup_find(DUMPS "/hostile", 5, "cpu", &d))
+        assert_null(strstr(d.path, ".."));
+    assert_false(cgroup_find(DUMPS "/hostile", 6, "cpu", &d));
+    assert_true(cgroup_find(DUMPS "/azure_h100", 4711, "memory", &d));
+    assert_true(d.v2);
+    int ups = 0;
+    while (cgroup_up(&d))
+        ups++;
+    assert_int_equal(ups, 3);
+    assert_string_equal(d.path, "/sys/fs/cgroup");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_azure),     cmocka_unit_test(test_azure_disks),
+        cmocka_unit_test(test_azure_nics), cmocka_unit_test(test_laptop),
+        cmocka_unit_test(test_container), cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_missing_has_a_reason), cmocka_unit_test(test_live),
+        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_cgroup_escape),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
