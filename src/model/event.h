@@ -22,6 +22,7 @@ enum event_kind {
     EVENT_THREAD, /* a thread began, ended or changed its name */
     EVENT_DEVICE, /* a process took or released a device */
     EVENT_LOST,   /* something was not seen */
+    EVENT_CHANNEL, /* a process holds an end of a pipe or socket */
 };
 
 enum span_kind {
@@ -117,6 +118,18 @@ struct event_lost {
     bool spans; /* device activity was lost: the time is unseen; else waits were lost */
 };
 
+/*
+ * Sampler only: who may be at the other end of a wait whose waker is not known.
+ * The candidates of a wait with waker 0 and a channel are all processes that
+ * hold a write end of it, the waiting process itself left out.
+ */
+struct event_channel {
+    int64_t t;
+    uint64_t channel;
+    uint32_t tgid;
+    bool reader, writer; /* both false: it holds no end any more */
+};
+
 struct event {
     uint8_t kind; /* enum event_kind */
     union {
@@ -126,6 +139,7 @@ struct event {
         struct event_thread thread;
         struct event_device device;
         struct event_lost lost;
+        struct event_channel channel;
     };
 };
 
