@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+#include "ledger/gap.h"
+
+#include "base/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define GROUPS_MAX 8
+/* A child that woke its parent within this time of its own end did so by ending. */
+#define EXIT_NS (50 * NS_PER_MS)
+/* Shorter gaps are not searched for children being made. */
+#define FORK_GAP_NS (1 * NS_PER_MS)
+
+/* Deliveries that belong together: from all children, or from one thread of this process. */
+struct group {
+    uint32_t key;     /* 0: children; else the waking thread */
+    int64_t ns;       /* summed waits */
+    uint32_t tgid;    /* of the last delivery ... */
+    uint32_t tid;     /* ... its longest wait's waker */
+    int64_t longest, t; /* that wait, and when it ended */
+    int64_t last;     /* when the last one ended */
+};
+
+struct explaining {
+    struct walk walk;
+    const struct gap *gap;
+    const struct thread *th;
+    int64_t a, b; /* the part of the gap before the launch */
+    int64_t cpu;
+    bool starting; /* before the first launch ever */
+    struct group group[GROUPS_MAX];
+    int groups;
+    int64_t nobody;
+    enum cause nobody_cause;
+    enum evidence evidence;
+    struct shares *out;
+};
+
+static int64_t overlap(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
+{
+    int64_t lo = a0 > b0 ? a0 : b0, hi = a1 < b1 ? a1 : b1;
+    return hi > lo ? hi - lo : 0;
+}
+
+/* The driver call that the thread sat in at time t; NULL: none. */
+static const struct event_call *call_at(const struct thread *th, int64_t t)
+{
+    size_t i = calls_after(&th->calls, t);
+    return i < th->calls.count && th->calls.item[i].t0 <= t ? &th->calls.item[i] : NULL;
+}
+
+static enum cause call_cause(const struct event_call *c)
+{
+    switch ((enum call_kind)c->kind) {
+    case CALL_CONTEXT:
+        return CAUSE_STARTUP;
+    case CALL_MEMORY:
+    case CALL_OTHER:
+        return CAUSE_HOST;
+    default:
+        return CAUSE_LAUNCH;
+    }
+}
+
+static void add_to_group(struct explaining *x, const struct event_wait *w, int64_t ns)
+{
+    uint32_t key = w->waker_tgid == x->th->tgid ? w->waker_tid : 0;
+    struct group *g = NULL;
+    for (int i = 0; i < x->groups && !g; i++)
+        if (x->group[i].key == key)
+            g = &x->group[i];
+    if (!g) {
+        if (x->groups == GROUPS_MAX) {
+            shares_add(x->out, CAUSE_UNKNOWN, 0, ns);
+            return;
+        }
+        g = &x->group[x->groups++];
+        *g = (struct group){.key = key};
+    }
+    g->ns += ns;
+    if (w->waker_tgid != g->tgid) { /* another worker: its burst begins */
+        g->tgid = w->waker_tgid;
+        g->longest = -1;
+    }
+    if (ns > g->longest) {
+        g->longest = ns;
+        g->tid = w->waker_tid;
+        g->t = w->t_wake;
+    }
+    g->last = w->t_wake;
+}
+
+static bool woken_by_exit(const struct explaining *x, const struct event_wait *w)
+{
+    const struct thread *y = threads_find(x->walk.threads, w->waker_tid);
+    if (!y || y->alive || y->tgid == x->th->tgid)
+        return false;
+    int64_t apart = y->exit - w->t_wake;
+    return apart > -EXIT_NS && apart < EXIT_NS;
+}
+
+/* Before the first launch a local file that is read is the program itself. */
+static enum cause starting_cause(const struct explaining *x, const struct event_wait *w,
+                                 enum cause c)
+{
+    bool local = (w->target == TARGET_FILE || w->target == TARGET_FAULT) &&
+                 !(w->flags & WAIT_REMOTE_FS);
+    return x->starting && local ? CAUSE_STARTUP : c;
+}
+
+static void take_wait(struct explaining *x, const struct event_wait *w)
+{
+    int64_t blocked = overlap(w->t_out, w->t_wake, x->a, x->b);
+    int64_t runnable = overlap(w->t_wake, w->t_in, x->a, x->b);
+    x->cpu -= blocked + runnable;
+    shares_add(x->out, CAUSE_CPU_STARVED, 0, runnable);
+    if (!blocked)
+        return;
+    if (w->flags & WAIT_SAMPLED)
+        x->evidence = EVIDENCE_SAMPLED;
+    const struct event_call *call = call_at(x->th, w->t_out);
+    if (call) {
+        shares_add(x->out, call_cause(call), 0, blocked);
+        return;
+    }
+    enum cause c = walk_direct(&x->walk, x->th, w);
+    if (c != CAUSE_NONE) {
+        shares_add(x->out, starting_cause(x, w, c), w->resource, blocked);
+    } else if (w->waker_tid && !(w->flags & WAIT_WAKER_IRQ)) {
+        if (woken_by_exit(x, w))
+            shares_add(x->out, CAUSE_STARTUP, 0, blocked);
+        else
+            add_to_group(x, w, blocked);
+    } else {
+        x->nobody += blocked;
+        x->nobody_cause = w->target == TARGET_FUTEX ? CAUSE_LOCK : CAUSE_UNKNOWN;
+    }
+}
+
+/* When the thread last made a child while on a core in [p0, p1]; p0: it made none. */
+static int64_t last_fork(const struct explaining *x, int64_t p0, int64_t p1)
+{
+    int64_t last = p0;
+    for (size_t i = 0; i < x->walk.threads->count; i++) {
+        const struct thread *y = x->walk.threads->list[i];
+        if (y->tid == y->tgid && y->parent_tgid == x->th->tgid && y->start > last && y->start <= p1)
+            last = y->start;
+    }
+    return last;
+}
+
+/* CPU time up to the last fork is the making of workers. */
+static void take_forks(struct explaining *x, int64_t p0, int64_t p1)
+{
+    int64_t ns = p1 > p0 ? last_fork(x, p0, p1) - p0 : 0;
+    shares_add(x->out, CAUSE_STARTUP, 0, ns);
+    x->cpu -= ns;
+}
+
+static void take_waits(struct explaining *x)
+{
+    const struct waits *ws = &x->th->waits;
+    int64_t at = x->a;
+    bool forks = x->b - x->a >= FORK_GAP_NS;
+    for (size_t i = waits_after(ws, x->a); i < ws->count && ws->item[i].t_out < x->b; i++) {
+        if (forks)
+            take_forks(x, at, ws->item[i].t_out);
+        take_wait(x, &ws->item[i]);
+        at = ws->item[i].t_in;
+    }
+    if (forks)
+        take_forks(x, at, x->b);
+}
+
+/* CPU time inside driver calls, e.g. a synchronisation that spins. */
+static void take_calls(struct explaining *x)
+{
+    const struct calls *cs = &x->th->calls;
+    const struct waits *ws = &x->th->waits;
+    for (size_t i = calls_after(cs, x->a); i < cs->count && cs->item[i].t0 < x->b; i++) {
+        const struct event_call *c = &cs->item[i];
+        int64_t c0 = c->t0 > x->a ? c->t0 : x->a, c1 = c->t1 < x->b ? c->t1 : x->b;
+        int64_t cpu = c1 - c0;
+        for (size_t j = waits_after(ws, c0); j < ws->count && ws->item[j].t_out < c1; j++)
+            cpu -= overlap(ws->item[j].t_out, ws->item[j].t_in, c0, c1);
+        if (cpu > x->cpu)
+            cpu = x->cpu;
+        shares_add(x->out, call_cause(c), 0, cpu);
+        x->cpu -= cpu > 0 ? cpu : 0;
+    }
+}
+
+static void take_group(struct explaining *x, struct group *g, struct walk_links *links)
+{
+    struct shares parts = {.count = 0};
+    const struct thread *y = threads_find(x->walk.threads, g->tid);
+    x->walk.links = links;
+    if (!y || !walk_turn(&x->walk, y, x->th, g->t, &parts))
+        parts.count = 0;
+    x->walk.links = NULL;
+    shares_add_scaled(x->out, &parts, g->ns);
+}
+
+static void first_link(struct walk_links *links, const struct explaining *x, const struct group *g)
+{
+    char who[64] = "another thread", time[32];
+    const struct thread *y = threads_find(x->walk.threads, g->tid);
+    if (y)
+        walk_who(y, who, sizeof(who));
+    struct chain_link *l = &links->link[links->count++];
+    walk_who(x->th, l->who, sizeof(l->who));
+    snprintf(l->did, sizeof(l->did), "waited for %s for %s", who,
+             unit_format_ns(time, sizeof(time), g->ns));
+}
+
+static void take_groups(struct explaining *x, struct walk_links *links)
+{
+    int most = -1;
+    for (int i = 0; i < x->groups; i++)
+        if (most < 0 || x->group[i].ns > x->group[most].ns)
+            most = i;
+    if (most >= 0) { /* time-outs on the way belong to what was awaited */
+        x->group[most].ns += x->nobody;
+        x->nobody = 0;
+    }
+    for (int i = 0; i < x->groups; i++) {
+        bool tell = links && i == most && x->group[i].ns * 2 > x->gap->t1 - x->gap->t0;
+        if (tell)
+            first_link(links, x, &x->group[i]);
+        take_group(x, &x->group[i], tell ? links : NULL);
+    }
+    shares_add(x->out, x->nobody_cause, 0, x->nobody);
+}
+
+static void tell_direct(struct walk_links *links, const struct explaining *x,
+                        const struct intern *names)
+{
+    char time[32];
+    int i = shares_largest(x->out);
+    if (i < 0 || links->count)
+        return;
+    const struct share *p = &x->out->part[i];
+    const char *what = intern_text(names, p->resource);
+    struct chain_link *l = &links->link[links->count++];
+    walk_who(x->th, l->who, sizeof(l->who));
+    snprintf(l->did, sizeof(l->did), "%s%s%s for %s", cause_title((enum cause)p->cause),
+             *what ? ": " : "", what, unit_format_ns(time, sizeof(time), p->ns));
+}
+
+void gap_explain(const struct threads *threads, const struct intern *names, const struct gap *gap,
+                 struct shares *ret, enum evidence *evidence, struct walk_links *links)
+{
+    struct explaining x = {.gap = gap, .th = gap->thread, .a = gap->t0, .out = ret,
+                           .nobody_cause = CAUSE_UNKNOWN, .evidence = EVIDENCE_CHAIN};
+    if (!gap->thread) {
+        shares_add(ret, CAUSE_UNKNOWN, 0, gap->t1 - gap->t0);
+        *evidence = EVIDENCE_DEVICE;
+        return;
+    }
+    x.b = gap->launch_t0 < gap->t0 ? gap->t0 : gap->launch_t0 > gap->t1 ? gap->t1 : gap->launch_t0;
+    x.cpu = x.b - x.a;
+    x.starting = gap->thread->first_launch >= x.b;
+    walk_init(&x.walk, threads, names, gap->thread);
+    shares_add(ret, gap->ended_by_copy_call ? CAUSE_PAGEABLE_COPY : CAUSE_LAUNCH, 0, gap->t1 - x.b);
+    if (gap->waits_seen)
+        take_waits(&x);
+    take_calls(&x);
+    take_groups(&x, links);
+    enum cause own = x.starting ? CAUSE_STARTUP
+                     : x.cpu <= GAP_LAUNCH_CPU_NS ? CAUSE_LAUNCH
+                                                  : CAUSE_HOST;
+    if (!gap->waits_seen && x.cpu > GAP_LAUNCH_CPU_NS && !x.starting)
+        own = CAUSE_UNKNOWN; /* off its core or on it: nobody looked */
+    shares_add(ret, own, 0, x.cpu);
+    if (links)
+        tell_direct(links, &x, names);
+    *evidence = gap->waits_seen ? x.evidence : EVIDENCE_DEVICE;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#include "ledger/learnt.h"
+
+#include "base/mem.h"
+#include "base/unit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void learnt_clear(struct learnt *l)
+{
+    free(l->resource);
+    map_clear(&l->index);
+    *l = (struct learnt){0};
+}
+
+static struct learnt_resource *resource_of(struct learnt *l, uint32_t resource)
+{
+    uint64_t at;
+    if (map_get(&l->index, resource, &at))
+        return &l->resource[at];
+    if (!mem_grow((void **)&l->resource, &l->cap, l->count + 1, sizeof(*l->resource)) ||
+        !map_put(&l->index, resource, l->count))
+        return NULL;
+    l->resource[l->count] = (struct learnt_resource){.resource = resource};
+    return &l->resource[l->count++];
+}
+
+void learnt_wait(struct learnt *l, const struct threads *threads, const struct event_wait *w)
+{
+    bool reads = w->target == TARGET_FILE || w->target == TARGET_FAULT || w->target == TARGET_SOCKET;
+    const struct thread *th = threads_find(threads, w->tid);
+    if (!w->resource || !(reads || w->target == TARGET_WRITE) || !th || !th->job)
+        return;
+    struct learnt_resource *r = resource_of(l, w->resource);
+    if (!r)
+        return; /* a statistic; the rows do not depend on it */
+    if (!r->reads && !r->writes)
+        r->first = w->t_out;
+    r->last = w->t_wake;
+    r->kind = w->target == TARGET_SOCKET       ? "peer"
+              : (w->flags & WAIT_REMOTE_FS) ? "remote"
+                                            : "disk";
+    if (reads) {
+        r->reads++;
+        r->read_ns += w->t_wake - w->t_out;
+        r->rx_bytes += w->rx_during;
+    } else {
+        r->writes++;
+        r->write_ns += w->t_wake - w->t_out;
+    }
+}
+
+struct telling {
+    fact_fn fn;
+    void *arg;
+    int rc; /* the first failure */
+};
+
+static void tell(struct telling *t, const char *kind, const char *subject, const char *name,
+                 double number, const char *unit)
+{
+    struct fact f = {kind, subject, name, NULL, number, unit, "wait chain"};
+    if (!t->rc)
+        t->rc = t->fn(t->arg, &f);
+}
+
+static void tell_resource(struct telling *t, const struct learnt_resource *r, const char *name)
+{
+    double wall = unit_seconds(r->last - r->first), seconds = unit_seconds(r->read_ns);
+    if (r->reads) {
+        struct fact kind = {"storage", name, "kind", r->kind, NAN, "", "wait chain"};
+        if (!t->rc)
+            t->rc = t->fn(t->arg, &kind);
+        tell(t, "storage", name, "reads", (double)r->reads, "count");
+        tell(t, "storage", name, "read_seconds", seconds, "s");
+        tell(t, "storage", name, "mean_read_ms", seconds * 1000.0 / (double)r->reads, "ms");
+        if (wall > 0)
+            tell(t, "storage", name, "in_flight", seconds / wall, "count");
+        if (r->rx_bytes && wall > 0) {
+            tell(t, "storage", name, "bytes", (double)r->rx_bytes, "bytes");
+            tell(t, "storage", name, "throughput_bytes_s", (double)r->rx_bytes / wall, "bytes/s");
+        }
+    }
+    if (r->writes) {
+        tell(t, "checkpoint", name, "count", (double)r->writes, "count");
+        tell(t, "checkpoint", name, "seconds", unit_seconds(r->write_ns), "s");
+    }
+}
+
+static void tell_device(struct telling *t, const struct device *d)
+{
+    const struct device_sums *s = &d->sums;
+    char subject[16];
+    snprintf(subject, sizeof(subject), "%u", d->number);
+    if (s->launches) {
+        tell(t, "launch", subject, "count", (double)s->launches, "count");
+        tell(t, "launch", subject, "mean_kernel_us",
+             (double)s->kernel_ns / (double)NS_PER_US / (double)s->launches, "us");
+    }
+    if (s->gaps)
+        tell(t, "launch", subject, "mean_gap_us",
+             (double)s->gap_ns / (double)NS_PER_US / (double)s->gaps, "us");
+    if (s->pageable_bytes || s->pinned_bytes) {
+        tell(t, "copy", subject, "pageable_bytes", (double)s->pageable_bytes, "bytes");
+        tell(t, "copy", subject, "pinned_bytes", (double)s->pinned_bytes, "bytes");
+        tell(t, "copy", subject, "pageable_copies", (double)s->pageable_copies, "count");
+        tell(t, "copy", subject, "pageable_seconds", unit_seconds(s->pageable_ns), "s");
+    }
+}
+
+/* One loader per launching thread; ranks have alike ones: the largest speaks. */
+static void tell_loader(struct telling *t, struct device *const *devices, int count)
+{
+    struct steps_totals most = {0}, now;
+    for (int i = 0; i < count; i++)
+        for (int s = 0; devices[i] && s < devices[i]->steppers; s++) {
+            steps_totals(devices[i]->stepper[s], &now);
+            if (now.awaited > most.awaited)
+                most = now;
+        }
+    if (!most.awaited) /* no delivery was seen: absent, not zero */
+        return;
+    tell(t, "loader", "", "workers", most.workers, "count");
+    tell(t, "loader", "", "processes", most.processes ? 1 : 0, "1");
+    tell(t, "loader", "", "restarts", most.generations, "count");
+    tell(t, "loader", "", "deliveries", (double)most.deliveries, "count");
+    tell(t, "loader", "", "awaited", (double)most.awaited, "count");
+}
+
+int learnt_facts(const struct learnt *l, const struct intern *names,
+                 struct device *const *devices, int count, fact_fn fn, void *arg)
+{
+    struct telling t = {fn, arg, 0};
+    for (size_t i = 0; i < l->count; i++)
+        tell_resource(&t, &l->resource[i], intern_text(names, l->resource[i].resource));
+    for (int i = 0; i < count; i++)
+        if (devices[i])
+            tell_device(&t, devices[i]);
+    tell_loader(&t, devices, count);
+    return t.rc;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * learnt: what the stream of events says about the job beyond its rows: what was
+ * read and how long a read took, what was written, how many workers deliver.
+ */
+#ifndef GPUFEED_LEDGER_LEARNT_H
+#define GPUFEED_LEDGER_LEARNT_H
+
+#include "ledger/device.h"
+#include "model/fact.h"
+
+/* Waits of the job on one resource. */
+struct learnt_resource {
+    uint32_t resource;
+    const char *kind;  /* "remote", "disk", "peer": constant */
+    uint64_t reads, writes, rx_bytes;
+    int64_t read_ns, write_ns;
+    int64_t first, last;
+};
+
+struct learnt {
+    struct learnt_resource *resource; /* owned */
+    size_t count, cap;
+    struct map index; /* resource -> index */
+};
+
+void learnt_clear(struct learnt *l);
+void learnt_wait(struct learnt *l, const struct threads *threads, const struct event_wait *w);
+int learnt_facts(const struct learnt *l, const struct intern *names,
+                 struct device *const *devices, int count, fact_fn fn, void *arg);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shares: a small vector of (cause, resource) -> ns.
+ *
+ * Invariant: the parts are distinct and positive; what does not fit in
+ * SHARES_MAX parts is added to (unknown, none), never dropped.
+ */
+#ifndef GPUFEED_LEDGER_SHARES_H
+#define GPUFEED_LEDGER_SHARES_H
+
+#include "model/ledger_row.h"
+
+#define SHARES_MAX 24
+
+struct shares {
+    struct share part[SHARES_MAX];
+    int count;
+};
+
+void shares_add(struct shares *s, enum cause cause, uint32_t resource, int64_t ns);
+int64_t shares_total(const struct shares *s);
+/* Adds `from` scaled so that the added parts sum up to exactly `total` ns. An
+ * empty `from` adds `total` to unknown. */
+void shares_add_scaled(struct shares *s, const struct shares *from, int64_t total);
+/* Sum of one cause over all resources. */
+int64_t shares_of(const struct shares *s, enum cause cause);
+/* Moves up to `ns` of a cause to another cause (resource none); returns what was moved. */
+int64_t shares_move(struct shares *s, enum cause from, enum cause to, int64_t ns);
+/* Index of the largest part, -1 if empty. */
+int shares_largest(const struct shares *s);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+#include "ledger/thread.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void thread_free(struct thread *th)
+{
+    free(th->waits.item);
+    free(th->wakes.item);
+    free(th->calls.item);
+    free(th);
+}
+
+void threads_clear(struct threads *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        thread_free(t->list[i]);
+    free(t->list);
+    free(t->totals);
+    map_clear(&t->by_tid);
+    map_clear(&t->sockets);
+    *t = (struct threads){0};
+}
+
+struct thread *threads_find(const struct threads *t, uint32_t tid)
+{
+    uint64_t index;
+    return tid && map_get(&t->by_tid, tid, &index) ? t->list[index - 1] : NULL;
+}
+
+static struct thread *make(struct threads *t, uint32_t tid, uint32_t tgid)
+{
+    if (!mem_grow((void **)&t->list, &t->cap, t->count + 1, sizeof(*t->list)))
+        return NULL;
+    struct thread *th = mem_zalloc(sizeof(*th));
+    if (!th)
+        return NULL;
+    if (!map_put(&t->by_tid, tid, t->count + 1)) {
+        free(th);
+        return NULL;
+    }
+    t->list[t->count++] = th;
+    th->tid = tid;
+    th->tgid = tgid;
+    th->alive = true;
+    th->start = th->known_since = INT64_MIN;
+    th->exit = th->first_launch = INT64_MAX;
+    th->last_call_end = INT64_MIN;
+    return th;
+}
+
+struct thread *threads_get(struct threads *t, uint32_t tid, uint32_t tgid)
+{
+    struct thread *th = threads_find(t, tid);
+    return th ? th : make(t, tid, tgid);
+}
+
+bool threads_change(struct threads *t, const struct event_thread *e)
+{
+    struct thread *th = threads_find(t, e->tid);
+    if (e->change == THREAD_START && th && !th->alive)
+        th = NULL; /* the number is used again */
+    if (!th && !(th = make(t, e->tid, e->tgid)))
+        return false;
+    th->tgid = e->tgid;
+    if (e->parent_tgid)
+        th->parent_tgid = e->parent_tgid;
+    th->job |= e->job;
+    if (e->name[0])
+        str_copy(th->name, sizeof(th->name), e->name);
+    if (e->change == THREAD_START) {
+        th->start = e->t;
+        th->known_since = e->t;
+    } else if (e->change == THREAD_EXIT) {
+        th->alive = false;
+        th->exit = e->t;
+    }
+    return true;
+}
+
+static bool remember_socket(struct threads *t, const struct event_wait *e)
+{
+    uint64_t index;
+    if (!map_get(&t->sockets, e->channel, &index)) {
+        if (!mem_grow((void **)&t->totals, &t->total_cap, t->total_count + 1, sizeof(*t->totals)))
+            return false;
+        index = t->total_count;
+        if (!map_put(&t->sockets, e->channel, index))
+            return false;
+        t->totals[t->total_count++] = (struct socket_total){0};
+    }
+    struct socket_total *s = &t->totals[index];
+    s->rx = e->rx_bytes > s->rx ? e->rx_bytes : s->rx;
+    s->tx = e->tx_bytes > s->tx ? e->tx_bytes : s->tx;
+    return true;
+}
+
+void threads_socket(const struct threads *t, const struct event_wait *w, uint64_t *rx, uint64_t *tx)
+{
+    uint64_t index;
+    *rx = w->rx_bytes;
+    *tx = w->tx_bytes;
+    if (w->channel && map_get(&t->sockets, w->channel, &index)) {
+        *rx = t->totals[index].rx;
+        *tx = t->totals[index].tx;
+    }
+}
+
+static bool remember_wake(struct threads *t, const struct event_wait *e)
+{
+    struct thread *by = threads_get(t, e->waker_tid, e->waker_tgid);
+    if (!by || !mem_grow((void **)&by->wakes.item, &by->wakes.cap, by->wakes.count + 1,
+                         sizeof(*by->wakes.item)))
+        return false;
+    struct wake w = {e->t_wake, e->t_wake - e->t_out, e->tid, e->tgid};
+    size_t i = by->wakes.count++;
+    /* reports come in order of t_in: keep the few that overtook each other sorted */
+    for (; i > by->wakes.first && by->wakes.item[i - 1].t > w.t; i--)
+        by->wakes.item[i] = by->wakes.item[i - 1];
+    by->wakes.item[i] = w;
+    return true;
+}
+
+bool threads_wait(struct threads *t, const struct event_wait *e)
+{
+    struct thread *th = threads_get(t, e->tid, e->tgid);
+    if (!th || !mem_grow((void **)&th->waits.item, &th->waits.cap, th->waits.count + 1,
+                         sizeof(*th->waits.item)))
+        return false;
+    if (th->known_since == INT64_MIN)
+        th->known_since = e->t_out;
+    if (th->waits.count > th->waits.first && th->waits.item[th->waits.count - 1].t_in > e->t_out) {
+        struct event_wait *last = &th->waits.item[th->waits.count - 1];
+        if (last->flags & WAIT_OPEN_END) { /* the whole of what was told in part */
+            t->waits_held--;
+            th->waits.count--;
+        } else if (last->t_in > e->t_in) {
+            return true; /* out of order: a source's fault, the earlier word stays */
+        }
+    }
+    th->waits.item[th->waits.count++] = *e;
+    t->waits_held++;
+    if (e->target == TARGET_SOCKET && e->channel && !remember_socket(t, e))
+        return false;
+    return !e->waker_tid || (e->flags & WAIT_WAKER_IRQ) || remember_wake(t, e);
+}
+
+bool threads_call(struct threads *t, const struct event_call *e)
+{
+    struct thread *th = threads_get(t, e->tid, e->pid);
+    if (!th || !mem_grow((void **)&th->calls.item, &th->calls.cap, th->calls.count + 1,
+                         sizeof(*th->calls.item)))
+        return false;
+    th->calls.item[th->calls.count++] = *e;
+    return true;
+}
+
+size_t waits_after(const struct waits *w, int64_t t)
+{
+    size_t lo = w->first, hi = w->count;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (w->item[mid].t_in > t)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return lo;
+}
+
+size_t calls_after(const struct calls *c, int64_t t)
+{
+    size_t lo = c->first, hi = c->count;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (c->item[mid].t1 > t)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return lo;
+}
+
+/* Moves the live part to the front once more than half is dead. */
+#define COMPACT(q)                                                                                 \
+    do {                                                                                           \
+        if ((q).first > 64 && (q).first * 2 > (q).count) {                                         \
+            memmove((q).item, (q).item + (q).first, ((q).count - (q).first) * sizeof(*(q).item));  \
+            (q).count -= (q).first;                                                                \
+            (q).first = 0;                                                                         \
+        }                                                                                          \
+    } while (0)
+
+static size_t trim_thread(struct thread *th, int64_t horizon)
+{
+    size_t keep = waits_after(&th->waits, horizon), dropped = keep - th->waits.first;
+    if (dropped && th->known_since < horizon)
+        th->known_since = horizon;
+    th->waits.first = keep;
+    while (th->wakes.first < th->wakes.count && th->wakes.item[th->wakes.first].t < horizon)
+        th->wakes.first++;
+    th->calls.first = calls_after(&th->calls, horizon);
+    COMPACT(th->waits);
+    COMPACT(th->wakes);
+    COMPACT(th->calls);
+    return dropped;
+}
+
+static void drop_dead(struct threads *t, int64_t horizon)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        struct thread *th = t->list[i];
+        uint64_t index;
+        bool newest = map_get(&t->by_tid, th->tid, &index) && index == i + 1;
+        if (!th->alive && th->exit < horizon) {
+            if (newest)
+                map_remove(&t->by_tid, th->tid);
+            t->waits_held -= th->waits.count - th->waits.first;
+            thread_free(th);
+            continue;
+        }
+        if (newest)
+            map_put(&t->by_tid, th->tid, kept + 1); /* the key is there: cannot fail */
+        t->list[kept++] = th;
+    }
+    t->count = kept;
+}
+
+static void trim_to(struct threads *t, int64_t horizon)
+{
+    for (size_t i = 0; i < t->count; i++)
+        t->waits_held -= trim_thread(t->list[i], horizon);
+}
+
+void threads_trim(struct threads *t, int64_t horizon)
+{
+    drop_dead(t, horizon);
+    trim_to(t, horizon);
+    if (t->waits_held <= THREADS_WAITS_MAX)
+        return;
+    /* still too many: forget the older half of the busiest threads */
+    for (size_t i = 0; i < t->count; i++) {
+        struct waits *w = &t->list[i]->waits;
+        size_t live = w->count - w->first;
+        if (live * t->count <= THREADS_WAITS_MAX)
+            continue;
+        size_t dropped = trim_thread(t->list[i], w->item[w->first + live / 2].t_in);
+        t->waits_held -= dropped;
+        t->forgotten += dropped;
+    }
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread: what is remembered of each thread: its waits, the wakes it made, and
+ * the driver calls it sat in.
+ *
+ * Memory is bounded: threads_trim forgets what ended before a horizon and keeps
+ * the total of remembered waits under THREADS_WAITS_MAX by moving the
+ * horizon up (counted in `forgotten`). Pointers to threads stay valid until
+ * threads_trim or threads_clear.
+ */
+#ifndef GPUFEED_LEDGER_THREAD_H
+#define GPUFEED_LEDGER_THREAD_H
+
+#include "base/map.h"
+#include "model/event.h"
+
+#define THREADS_WAITS_MAX 200000u
+
+/* A wake this thread made: it ended a wait of `tid`. */
+struct wake {
+    int64_t t, waited_ns;
+    uint32_t tid, tgid;
+};
+
+/* A queue that grows at its end and is forgotten from its start. */
+struct waits {
+    struct event_wait *item; /* owned; sorted by t_in */
+    size_t first, count, cap; /* live: item[first .. count) */
+};
+struct wakes {
+    struct wake *item; /* owned; nearly sorted by t */
+    size_t first, count, cap;
+};
+struct calls {
+    struct event_call *item; /* owned; sorted by t1 */
+    size_t first, count, cap;
+};
+
+struct thread {
+    uint32_t tid, tgid, parent_tgid;
+    bool job, alive;
+    bool launches;         /* asked a device for work at least once */
+    int64_t start, exit;   /* INT64_MIN / INT64_MAX: not seen */
+    int64_t first_launch;  /* INT64_MAX: none */
+    int64_t known_since;   /* waits before were not recorded */
+    int64_t last_call_end; /* of its driver calls, in the order of device time */
+    char name[16];
+    struct waits waits;
+    struct wakes wakes;
+    struct calls calls;
+};
+
+struct threads {
+    struct thread **list; /* owned */
+    size_t count, cap;
+    struct map by_tid;   /* tid -> index + 1 of the newest thread with that number */
+    struct map sockets;  /* channel -> index of totals */
+    struct socket_total {
+        uint64_t rx, tx;
+    } *totals; /* owned */
+    size_t total_count, total_cap;
+    size_t waits_held;
+    uint64_t forgotten; /* waits dropped before their time to stay in bounds */
+};
+
+void threads_clear(struct threads *t);
+/* NULL if unknown. */
+struct thread *threads_find(const struct threads *t, uint32_t tid);
+/* Finds or makes; NULL: out of memory. */
+struct thread *threads_get(struct threads *t, uint32_t tid, uint32_t tgid);
+bool threads_change(struct threads *t, const struct event_thread *e);
+bool threads_wait(struct threads *t, const struct event_wait *e);
+bool threads_call(struct threads *t, const struct event_call *e);
+/* Latest totals of the connection that a wait was on. */
+void threads_socket(const struct threads *t, const struct event_wait *w, uint64_t *rx, uint64_t *tx);
+void threads_trim(struct threads *t, int64_t horizon);
+
+/* Index of the first wait that ends (t_in) after `t`; waits.count if none. */
+size_t waits_after(const struct waits *w, int64_t t);
+/* Index of the first call that ends after `t`; calls.count if none. */
+size_t calls_after(const struct calls *c, int64_t t);
+
+#endif

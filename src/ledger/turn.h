@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * turn: where a worker's turn begins and ends, read off wakes and waits alone.
+ */
+#ifndef GPUFEED_LEDGER_TURN_H
+#define GPUFEED_LEDGER_TURN_H
+
+#include "ledger/thread.h"
+
+struct turn {
+    int64_t t0, t1;
+    int64_t idle_ns; /* the wait for work that ended at t0; 0 if a delivery did */
+    bool from_start; /* t0 is the start of the thread */
+    bool from_horizon; /* t0 is where its memory begins: the true start is unknown */
+};
+
+/* The turn of x that ended with its wake of `consumer` at or just before `t`.
+ * `chain[0..depth)` are the threads that wait for it, launching thread first. */
+bool turn_find(const struct thread *x, const struct thread *consumer,
+               const struct thread *const *chain, int depth, int64_t t, struct turn *ret);
+
+/* The end of x's next delivery to `consumer` after `t`; INT64_MAX: none is known. */
+int64_t turn_next(const struct thread *x, const struct thread *consumer, int64_t t);
+
+#endif

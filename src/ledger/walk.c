@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+#include "ledger/walk.h"
+
+#include "base/str.h"
+#include "base/unit.h"
+#include "ledger/turn.h"
+
+#include <stdio.h>
+
+#define POOLS_MAX 12
+/* CPU time between two waits on the same thing, when as short as this, is the reading itself. */
+#define READ_CPU_NS (300 * NS_PER_US)
+/* A TCP peer that brought this many times what it took is a store (the rule). */
+#define STORE_RATIO 10
+#define STORE_MIN_BYTES 4096
+
+/* What one other thread's wakes ended, within one turn. */
+struct pool {
+    uint32_t tid;
+    int64_t ns, last; /* summed waits, time of the last wake */
+    struct shares parts;
+    struct walk_links links;
+};
+
+struct making {
+    const struct thread *x;
+    int64_t t0, t1;
+    int64_t cpu;
+    int64_t nobody; /* waits on a queue or lock with no waker known */
+    struct pool pool[POOLS_MAX];
+    int pools;
+    enum cause nobody_cause;
+    struct shares *out;
+};
+
+void walk_init(struct walk *k, const struct threads *threads, const struct intern *names,
+               const struct thread *root)
+{
+    *k = (struct walk){.threads = threads, .names = names, .root = root, .depth = 1};
+    k->chain[0] = root;
+}
+
+void walk_who(const struct thread *th, char *buf, size_t size)
+{
+    snprintf(buf, size, "%s %u", th->name[0] ? th->name : "thread", th->tid);
+}
+
+static enum cause socket_cause(const struct walk *k, const struct thread *th,
+                               const struct event_wait *w)
+{
+    uint64_t rx, tx;
+    bool feeds = th == k->root || th->tgid != k->root->tgid || k->depth > 1;
+    if (w->flags & WAIT_STORAGE_PEER)
+        return CAUSE_STORAGE;
+    threads_socket(k->threads, w, &rx, &tx);
+    if (feeds && rx >= STORE_MIN_BYTES && rx >= STORE_RATIO * tx)
+        return CAUSE_STORAGE;
+    return w->tx_unsent || w->rx_during ? CAUSE_NETWORK : CAUSE_LATE_PEER;
+}
+
+enum cause walk_direct(const struct walk *k, const struct thread *th, const struct event_wait *w)
+{
+    switch ((enum target)w->target) {
+    case TARGET_CORE:
+        return CAUSE_CPU_STARVED;
+    case TARGET_FILE:
+    case TARGET_FAULT:
+        return CAUSE_STORAGE;
+    case TARGET_WRITE:
+        return CAUSE_CHECKPOINT;
+    case TARGET_SOCKET:
+        return socket_cause(k, th, w);
+    case TARGET_SLEEP:
+        return CAUSE_SLEEP;
+    case TARGET_DEVICE:
+        return CAUSE_LAUNCH;
+    case TARGET_MEMORY:
+        return CAUSE_MEMORY;
+    case TARGET_CHILD:
+        return CAUSE_STARTUP;
+    default:
+        return w->flags & WAIT_IOWAIT ? CAUSE_STORAGE : CAUSE_NONE;
+    }
+}
+
+static struct pool *pool_of(struct making *m, uint32_t tid)
+{
+    for (int i = 0; i < m->pools; i++)
+        if (m->pool[i].tid == tid)
+            return &m->pool[i];
+    if (m->pools == POOLS_MAX)
+        return NULL;
+    struct pool *p = &m->pool[m->pools++];
+    p->tid = tid;
+    p->ns = 0;
+    p->last = INT64_MIN;
+    p->parts.count = 0;
+    p->links.count = 0;
+    return p;
+}
+
+static int64_t overlap(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
+{
+    int64_t lo = a0 > b0 ? a0 : b0, hi = a1 < b1 ? a1 : b1;
+    return hi > lo ? hi - lo : 0;
+}
+
+/* One wait of the thread that is composed. */
+static void take_wait(const struct walk *k, struct making *m, const struct event_wait *w)
+{
+    int64_t blocked = overlap(w->t_out, w->t_wake, m->t0, m->t1);
+    int64_t runnable = overlap(w->t_wake, w->t_in, m->t0, m->t1);
+    m->cpu -= blocked + runnable;
+    shares_add(m->out, CAUSE_CPU_STARVED, 0, runnable);
+    if (!blocked)
+        return;
+    enum cause c = walk_direct(k, m->x, w);
+    if (c != CAUSE_NONE) {
+        shares_add(m->out, c, w->resource, blocked);
+        return;
+    }
+    struct pool *p = NULL;
+    if (w->waker_tid && !(w->flags & WAIT_WAKER_IRQ))
+        p = pool_of(m, w->waker_tid);
+    if (p) {
+        p->ns += blocked;
+        p->last = w->t_wake;
+    } else {
+        m->nobody += blocked;
+        m->nobody_cause = w->target == TARGET_FUTEX ? CAUSE_LOCK : CAUSE_UNKNOWN;
+    }
+}
+
+/* The CPU time inside a read that shows as waits in short succession. */
+static void take_read_cpu(const struct walk *k, struct making *m, const struct event_wait *before,
+                          const struct event_wait *w)
+{
+    int64_t cpu = overlap(before->t_in, w->t_out, m->t0, m->t1);
+    if (cpu <= 0 || cpu > READ_CPU_NS || before->resource != w->resource || !w->resource)
+        return;
+    if (walk_direct(k, m->x, before) != CAUSE_STORAGE || walk_direct(k, m->x, w) != CAUSE_STORAGE)
+        return;
+    shares_add(m->out, CAUSE_STORAGE, w->resource, cpu);
+    m->cpu -= cpu;
+}
+
+static void take_waits(const struct walk *k, struct making *m)
+{
+    const struct waits *ws = &m->x->waits;
+    const struct event_wait *before = NULL;
+    for (size_t i = waits_after(ws, m->t0); i < ws->count && ws->item[i].t_out < m->t1; i++) {
+        take_wait(k, m, &ws->item[i]);
+        if (before)
+            take_read_cpu(k, m, before, &ws->item[i]);
+        before = &ws->item[i];
+    }
+}
+
+static bool in_chain(const struct walk *k, const struct thread *th)
+{
+    for (int i = 0; i < k->depth; i++)
+        if (k->chain[i] == th)
+            return true;
+    return false;
+}
+
+/* What the waits that `p` ended were for. */
+static void follow(struct walk *k, struct making *m, struct pool *p)
+{
+    const struct thread *y = threads_find(k->threads, p->tid);
+    if (y && in_chain(k, y)) {
+        shares_add(&p->parts, CAUSE_LOCK, 0, 1);
+        return;
+    }
+    if (!y || k->depth == WALK_DEPTH_MAX)
+        return;
+    struct walk_links *links = k->links;
+    k->links = links ? &p->links : NULL;
+    k->chain[k->depth++] = m->x;
+    if (!walk_turn(k, y, m->x, p->last, &p->parts))
+        p->parts.count = 0;
+    k->depth--;
+    k->links = links;
+}
+
+static enum cause cpu_cause(const struct walk *k, const struct making *m)
+{
+    if (m->x->launches)
+        return CAUSE_HOST;
+    if (m->x->tgid == k->root->tgid &&
+        shares_of(m->out, CAUSE_NETWORK) + shares_of(m->out, CAUSE_LATE_PEER) > 0)
+        return CAUSE_COLLECTIVE;
+    return CAUSE_PREPARE;
+}
+
+static const char *did_text(enum cause c)
+{
+    switch (c) {
+    case CAUSE_STORAGE:
+        return "read from";
+    case CAUSE_PREPARE:
+        return "worked on the data on a core";
+    case CAUSE_CPU_STARVED:
+        return "was ready to run, without a core";
+    case CAUSE_NETWORK:
+        return "sent and received over";
+    case CAUSE_LATE_PEER:
+        return "waited for a peer that had not sent:";
+    case CAUSE_CHECKPOINT:
+        return "wrote or synced";
+    case CAUSE_HOST:
+        return "ran other code on a core";
+    default:
+        return cause_title(c);
+    }
+}
+
+static void add_link(struct walk_links *l, const struct thread *th, const char *did,
+                     const char *what, int64_t ns)
+{
+    char time[32];
+    if (l->count == CHAIN_LINKS_MAX)
+        return;
+    struct chain_link *link = &l->link[l->count++];
+    walk_who(th, link->who, sizeof(link->who));
+    snprintf(link->did, sizeof(link->did), "%s%s%s for %s", did, *what ? " " : "", what,
+             unit_format_ns(time, sizeof(time), ns));
+}
+
+/* The longest part of this turn, in words, and what lies behind it. */
+static void tell(struct walk *k, const struct making *m)
+{
+    const struct pool *most = NULL;
+    int i = shares_largest(m->out);
+    for (int p = 0; p < m->pools; p++)
+        if (!most || m->pool[p].ns > most->ns)
+            most = &m->pool[p];
+    if (most && most->links.count && (i < 0 || most->ns * 2 > m->t1 - m->t0)) {
+        char who[64] = "";
+        const struct thread *y = threads_find(k->threads, most->tid);
+        if (y)
+            walk_who(y, who, sizeof(who));
+        add_link(k->links, m->x, "waited for", who, most->ns);
+        for (int l = 0; l < most->links.count && k->links->count < CHAIN_LINKS_MAX; l++)
+            k->links->link[k->links->count++] = most->links.link[l];
+        return;
+    }
+    if (i >= 0)
+        add_link(k->links, m->x, did_text(m->out->part[i].cause),
+                 intern_text(k->names, m->out->part[i].resource), m->out->part[i].ns);
+}
+
+/* Composes [t0, t1) of x into *out; what another thread ended is followed. */
+static void compose(struct walk *k, const struct thread *x, int64_t t0, int64_t t1,
+                    struct shares *out)
+{
+    struct making m;
+    m.x = x;
+    m.t0 = t0;
+    m.t1 = t1;
+    m.cpu = t1 - t0;
+    m.nobody = 0;
+    m.nobody_cause = CAUSE_UNKNOWN;
+    m.pools = 0;
+    m.out = out;
+    take_waits(k, &m);
+    for (int i = 0; i < m.pools; i++) {
+        follow(k, &m, &m.pool[i]);
+        /* time-outs of the same queue belong to what came at last */
+        int64_t share = i == m.pools - 1 ? m.nobody : 0;
+        shares_add_scaled(out, &m.pool[i].parts, m.pool[i].ns + share);
+        m.nobody -= share;
+    }
+    shares_add(out, m.nobody_cause, 0, m.nobody);
+    shares_add(out, cpu_cause(k, &m), 0, m.cpu);
+    if (k->links)
+        tell(k, &m);
+}
+
+/*
+ * A first turn holds the worker's own start: interpreter, imports, connections.
+ * What exceeds its next turn is startup; where no next turn is known, all CPU time is
+ * (a store that was read stays storage).
+ */
+static void split_startup(struct walk *k, const struct thread *x, const struct thread *consumer,
+                          const struct turn *turn, struct shares *s)
+{
+    struct shares next = {.count = 0};
+    int64_t end = turn_next(x, consumer, turn->t1);
+    struct walk_links *links = k->links;
+    k->links = NULL;
+    if (end != INT64_MAX)
+        compose(k, x, turn->t1, end, &next);
+    k->links = links;
+    struct shares now = *s;
+    for (int i = 0; i < now.count; i++) {
+        const struct share *p = &now.part[i];
+        int64_t usual = 0;
+        bool known = false;
+        for (int j = 0; j < next.count; j++)
+            if (next.part[j].cause == p->cause && next.part[j].resource == p->resource) {
+                usual = next.part[j].ns;
+                known = true;
+            }
+        if (p->cause == CAUSE_STARTUP || (p->cause == CAUSE_STORAGE && (known || !next.count)))
+            continue;
+        if (p->ns > usual)
+            shares_move(s, (enum cause)p->cause, CAUSE_STARTUP, p->ns - usual);
+    }
+}
+
+/* A thread that was made during the turn continues the work of its process's main thread. */
+static void add_creator(struct walk *k, const struct thread *x, const struct thread *consumer,
+                        struct turn *turn, struct shares *s)
+{
+    const struct thread *creator = threads_find(k->threads, x->tgid);
+    struct turn before;
+    if (!creator || creator == x || in_chain(k, creator) || k->depth == WALK_DEPTH_MAX)
+        return;
+    if (!turn_find(creator, x, k->chain, k->depth, x->start, &before) || before.t1 <= before.t0)
+        return;
+    before.t1 = x->start;
+    struct shares made = {.count = 0};
+    compose(k, creator, before.t0, before.t1, &made);
+    if (before.from_start)
+        split_startup(k, creator, x, &before, &made);
+    k->maker = (struct maker){creator, before.t0, before.t1, before.idle_ns, before.from_start,
+                              made};
+    shares_add_scaled(s, &made, before.t1 - before.t0);
+}
+
+/* Deepest thread of the delivering process that makes up most of the delivery. */
+static void remember_maker(struct walk *k, const struct thread *x, const struct turn *turn,
+                           const struct shares *parts, bool inner)
+{
+    if (k->maker.thread && inner)
+        return;
+    k->maker = (struct maker){x, turn->t0, turn->t1, turn->idle_ns, turn->from_start, *parts};
+}
+
+bool walk_turn(struct walk *k, const struct thread *x, const struct thread *consumer, int64_t t,
+               struct shares *ret)
+{
+    struct turn turn;
+    struct shares parts = {.count = 0};
+    if (!turn_find(x, consumer, k->chain, k->depth, t, &turn))
+        return false;
+    bool follows_maker = k->depth > 1 && k->chain[k->depth - 1]->tgid == x->tgid;
+    struct maker outer = k->maker;
+    k->maker.thread = NULL;
+    compose(k, x, turn.t0, turn.t1, &parts);
+    if (turn.from_start && x->tid != x->tgid)
+        add_creator(k, x, consumer, &turn, &parts);
+    else if (turn.from_start)
+        split_startup(k, x, consumer, &turn, &parts);
+    bool inner_made_it = k->maker.thread && k->maker.thread->tgid == x->tgid;
+    remember_maker(k, x, &turn, &parts, inner_made_it);
+    if (!follows_maker && outer.thread)
+        k->maker = outer;
+    shares_add_scaled(ret, &parts, shares_total(&parts));
+    return true;
+}

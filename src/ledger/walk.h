@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * walk: the share rule. What a thread waited for is shared out over the whole
+ * making of what was delivered, not over the instant of the wait.
+ *
+ * A *turn* of worker X for consumer C ends with a wake from X to C (its first
+ * wake, where one delivery is a burst of wakes) and begins with X's previous
+ * delivery to C or with the end of X's last wait for work from the consumer's
+ * process, whichever is later; with X's own start at the earliest.
+ *
+ * walk_turn composes a turn: time on a core is `prepare` (`host` for threads that
+ * launch, `collective` beside network waits of the launching process), runnable time is
+ * `cpu-starved`, waits on files, faults and sockets are decided by what they waited on,
+ * and a wait that another thread ended is that thread's turn in its turn.
+ *
+ * doc/ARCHITECTURE.md, "Shares", has worked examples.
+ */
+#ifndef GPUFEED_LEDGER_WALK_H
+#define GPUFEED_LEDGER_WALK_H
+
+#include "ledger/shares.h"
+#include "ledger/thread.h"
+
+#define WALK_DEPTH_MAX 8
+
+struct walk_links {
+    int count;
+    struct chain_link link[CHAIN_LINKS_MAX];
+};
+
+/* The turn of the thread that made what was delivered: input of plan/replay. */
+struct maker {
+    const struct thread *thread; /* NULL: not found */
+    int64_t t0, t1;  /* the turn */
+    int64_t idle_ns; /* its wait for work before t0 */
+    bool first;      /* its first turn: parts hold its startup */
+    struct shares parts; /* add up to t1 - t0 */
+};
+
+struct walk {
+    const struct threads *threads;
+    const struct intern *names; /* resources */
+    const struct thread *root;  /* the launching thread */
+    const struct thread *chain[WALK_DEPTH_MAX]; /* root first */
+    int depth;
+    struct maker maker;
+    struct walk_links *links; /* wanted where not NULL */
+};
+
+void walk_init(struct walk *k, const struct threads *threads, const struct intern *names,
+               const struct thread *root);
+
+/* Composes the turn of `x` that ended with its wake of `consumer` at `t`; the
+ * parts add up to the length of the turn. false: nothing is known of x at that time. */
+bool walk_turn(struct walk *k, const struct thread *x, const struct thread *consumer, int64_t t,
+               struct shares *ret);
+
+/* The cause of a wait that nobody's wake explains (a file, a socket, a core). CAUSE_NONE:
+ * it was ended by another thread, or could have been. */
+enum cause walk_direct(const struct walk *k, const struct thread *th, const struct event_wait *w);
+
+/* "python3 4711", "pt_data_worker 4712". */
+void walk_who(const struct thread *th, char *buf, size_t size);
+
+#endif
