@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A training job that knows what it waits for: a PyTorch DataLoader feeding `spin` kernels.
+
+It touches nothing of gpufeed. Every item is read (file, mapping or HTTP) and decoded (CPU work
+that lets go of the interpreter lock, as real decoders do); the launching thread takes batches,
+copies them to the device, launches, synchronises, and writes checkpoints or all-reduces where
+asked. truthlog.py says what it writes down.
+"""
+import argparse
+import ctypes
+import hashlib
+import http.client
+import mmap
+import os
+import time
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from cudadriver import Device
+from truthlog import MainLog, WorkerLog, process_birth_ns
+
+MS = 1_000_000
+CHUNK = bytes(128 << 10)
+MEMCPY = ctypes.CDLL(None).memcpy  # a ctypes call: page faults happen without the interpreter lock
+MEMCPY.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+
+_log = None      # this process's WorkerLog
+_birth = None    # when it was forked, where the fork said so
+
+
+def _forked():
+    global _birth, _log
+    _birth, _log = time.monotonic_ns(), None
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+def burn(ns):
+    """CPU work for ns of this thread's CPU time."""
+    end = time.thread_time_ns() + ns
+    while time.thread_time_ns() < end:
+        hashlib.sha256(CHUNK).digest()
+
+
+class Items(Dataset):
+    """Item i is file i of a folder, or object i of an HTTP store."""
+
+    def __init__(self, args):
+        self.args = args
+        self.connection = None
+        self.buffer = None
+
+    def __len__(self):
+        return self.args.epochs * self.args.steps * self.args.batch
+
+    def read_http(self, i):
+        if self.connection is None:
+            host = self.args.data.split("//", 1)[1].rstrip("/")
+            self.connection = http.client.HTTPConnection(host)
+        self.connection.request("GET", f"/item{i:06d}?size={self.args.item_bytes}")
+        return bytearray(self.connection.getresponse().read())
+
+    def read_file(self, path):
+        data = bytearray(self.args.item_bytes)
+        with open(path, "rb", buffering=0) as f:
+            f.readinto(data)
+        return data
+
+    def read_mapped(self, path):
+        n = self.args.item_bytes
+        data = bytearray(n)
+        with open(path, "rb", buffering=0) as f, mmap.mmap(f.fileno(), n,
+                                                           access=mmap.ACCESS_COPY) as m:
+            source = (ctypes.c_char * n).from_buffer(m)
+            MEMCPY((ctypes.c_char * n).from_buffer(data), source, n)
+            del source
+        return data
+
+    def read(self, i):
+        if not self.args.data:
+            return bytearray(self.args.item_bytes)
+        if self.args.data.startswith("http://"):
+            return self.read_http(i)
+        path = os.path.join(self.args.data, f"item{i % self.args.files:06d}")
+        return self.read_mapped(path) if self.args.mmap else self.read_file(path)
+
+    def __getitem__(self, i):
+        begin = _log.item()
+        data = self.read(i)
+        begin = _log.part("read", begin)
+        if self.args.decode_ms:
+            burn(int(self.args.decode_ms * MS))
+            _log.part("dec", begin)
+        return i // self.args.batch, torch.frombuffer(data, dtype=torch.uint8)
+
+
+def collate(samples):
+    batch = torch.stack([data for _, data in samples])
+    line = _log.batch(samples[0][0])
+    return samples[0][0], batch, line
+
+
+class Start:
+    """worker_init_fn: what a worker does before its first work."""
+
+    def __init__(self, args):
+        self.args = args
+
+    def __call__(self, worker):
+        global _log
+        torch.set_num_threads(1)
+        if self.args.init_ms:
+            burn(int(self.args.init_ms * MS))
+        birth = _birth if _birth is not None else process_birth_ns()
+        _log = WorkerLog(self.args.truth, birth)
+
+
+class Order:
+    """Batch numbers go on over the epochs, so that a batch is known by its number."""
+
+    def __init__(self, steps, batch):
+        self.steps, self.batch, self.epoch = steps, batch, 0
+
+    def __len__(self):
+        return self.steps
+
+    def __iter__(self):
+        first = self.epoch * self.steps
+        self.epoch += 1
+        for n in range(first, first + self.steps):
+            yield range(n * self.batch, (n + 1) * self.batch)
+
+
+def make_loader(args):
+    extra = {}
+    if args.workers:
+        extra = {"worker_init_fn": Start(args), "prefetch_factor": args.prefetch,
+                 "persistent_workers": args.persistent, "multiprocessing_context": args.start}
+    return DataLoader(Items(args), batch_sampler=Order(args.steps, args.batch),
+                      num_workers=args.workers, collate_fn=collate, **extra)
+
+
+class Trainer:
+    def __init__(self, args):
+        self.args = args
+        self.log = MainLog(args.truth, args.device, args.rank)
+        self.device = Device(args.device)
+        self.log.begin()
+        self.copy_bytes = int(args.copy_mb * (1 << 20))
+        if self.copy_bytes:
+            self.host, self.keep = self.device.host_buffer(self.copy_bytes, args.pinned)
+            self.on_device = self.device.alloc(self.copy_bytes)
+        self.gradients = torch.zeros(int(args.grad_kb * 256)) if args.grad_kb else None
+        self.state = os.urandom(1 << 20) if args.ckpt_every else b""
+
+    def launch(self):
+        ns = int(self.args.kernel_ms * MS)
+        now, kernels, spin = time.monotonic_ns, self.log.kernels, self.device.spin
+        for _ in range(self.args.kernels):
+            t = now()
+            spin(ns)
+            kernels.append((t, now(), ns))
+        self.log.mark("launch")
+
+    def checkpoint(self):
+        path = os.path.join(self.args.ckpt_dir, f"ckpt-{self.args.rank}")
+        with open(path + ".tmp", "wb", buffering=0) as f:
+            for _ in range(self.args.ckpt_mb):
+                f.write(self.state)
+            os.fsync(f.fileno())
+        os.rename(path + ".tmp", path)
+        self.log.mark("ckpt")
+
+    def step(self, number):
+        args, log = self.args, self.log
+        if self.copy_bytes:
+            self.device.copy_in(self.on_device, self.host, self.copy_bytes)
+            log.mark("copy")
+        if args.host_ms:
+            burn(int(args.host_ms * MS))
+            log.mark("host")
+        self.launch()
+        self.device.synchronize()
+        log.mark("sync")
+        if self.gradients is not None:
+            torch.distributed.all_reduce(self.gradients)
+            log.mark("allreduce", number)
+        if args.ckpt_every and (number + 1) % args.ckpt_every == 0:
+            self.checkpoint()
+
+    def epoch(self, loader):
+        batches = iter(loader)
+        self.log.mark("iter")
+        while True:
+            batch = next(batches, None)
+            if batch is None:
+                break
+            number, _, line = batch
+            self.log.mark("next", {"n": number} if self.args.workers else {"inline": line})
+            self.step(number)
+        del batches
+        self.log.mark("shutdown")
+
+    def run(self):
+        global _log
+        if not self.args.workers:
+            _log = WorkerLog(None, None)
+        loader = make_loader(self.args)
+        self.log.mark("setup")
+        try:
+            for _ in range(self.args.epochs):
+                self.epoch(loader)
+            if self.args.persistent:
+                loader._iterator = None  # ends the workers before the device is given back
+                self.log.mark("shutdown")
+        finally:
+            self.log.end()
+            self.device.close()
+            self.log.write()
+
+
+def parse():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("--truth", required=True)
+    p.add_argument("--data", default="", help="folder or http://host:port; nothing: items are made")
+    p.add_argument("--files", type=int, default=1 << 30, help="files in the folder")
+    p.add_argument("--item-bytes", type=int, default=64 << 10)
+    p.add_argument("--mmap", action="store_true")
+    p.add_argument("--decode-ms", type=float, default=0)
+    p.add_argument("--batch", type=int, default=1)
+    p.add_argument("--steps", type=int, default=100, help="of an epoch")
+    p.add_argument("--epochs", type=int, default=1)
+    p.add_argument("--workers", type=int, default=2)
+    p.add_argument("--prefetch", type=int, default=2)
+    p.add_argument("--start", default="fork")
+    p.add_argument("--persistent", action="store_true")
+    p.add_argument("--init-ms", type=float, default=0)
+    p.add_argument("--kernel-ms", type=float, default=10)
+    p.add_argument("--kernels", type=int, default=1, help="of a step")
+    p.add_argument("--host-ms", type=float, default=0)
+    p.add_argument("--copy-mb", type=float, default=0)
+    p.add_argument("--pinned", action="store_true")
+    p.add_argument("--ckpt-every", type=int, default=0)
+    p.add_argument("--ckpt-mb", type=int, default=16)
+    p.add_argument("--ckpt-dir", default="")
+    p.add_argument("--grad-kb", type=int, default=0)
+    args = p.parse_args()
+    args.rank = int(os.environ.get("RANK", "0"))
+    args.device = int(os.environ.get("LOCAL_RANK", "0"))
+    return args
+
+
+def main():
+    args = parse()
+    torch.set_num_threads(1)
+    if args.grad_kb:
+        torch.distributed.init_process_group("gloo")
+        torch.distributed.barrier()
+    Trainer(args).run()
+    if args.grad_kb:
+        torch.distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

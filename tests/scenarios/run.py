@@ -1,0 +1,402 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the scenarios under gpufeed and compares its ledger with the jobs' own truth.
+
+    run.py [--build DIR] [--only NAME[,NAME]] [--short] [--unprivileged] [--gain] [--truth]
+           [--table] [--python PATH] [--keep DIR]
+
+--short        a quarter of the steps, twice the tolerance (`make test`)
+--unprivileged root prepares the world, gpufeed runs as nobody (sampler)
+--gain         runs each curable scenario again without its cause: saved against promised
+--truth        no gpufeed: prints the truth alone
+--table        prints the whole comparison of scenarios that pass, too
+--keep DIR     keeps recordings, reports and truth there
+
+Needs root for mounts, limits and namespaces; exit 77 where nothing could be run.
+"""
+import argparse
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import traceback
+from dataclasses import dataclass, field
+
+import scenarios
+import truth
+from ranks import environment
+from world import Unavailable, World, drop_cache, fill
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+RUN_SECONDS = 180
+FACTOR = 4              # steps of a full run against a short one
+POINTS = 3.0            # tolerance of a cause, chain
+POINTS_SAMPLED = 8.0
+UNKNOWN = 2.0           # chain only
+GAIN_POINTS = 5.0       # promised against saved, of the run's length
+
+
+class Wrong(Exception):
+    """The run itself went wrong: no report to compare."""
+
+
+@dataclass
+class Command:
+    argv: list
+    env: dict
+    group: str = None
+    prefix: list = field(default_factory=list)
+
+
+@dataclass
+class Outcome:
+    truth: list      # of truth.accounts
+    reports: list    # of gpufeed, parsed; empty with --truth
+    log: str
+
+
+def flags(args):
+    out = []
+    for key, value in args.items():
+        if value is True:
+            out.append("--" + key)
+        elif value is not False:
+            out += ["--" + key, str(value)]
+    return out
+
+
+def build_world(world, s):
+    """Makes what surrounds the job; returns (more job options, control group, networks)."""
+    more, group, networks, w = {}, None, None, s.world
+    total = s.args["steps"] * s.args.get("epochs", 1) * s.args.get("batch", 1)
+    size = s.args.get("item-bytes", 65536)
+    if "http" in w:
+        more["data"] = world.httpstore(**w["http"])
+    if "slowfs" in w:
+        more["data"] = world.slowfs(scenarios.SLOW_FILES, size, **w["slowfs"])
+        more["files"] = scenarios.SLOW_FILES
+    if "disk" in w:
+        mount, number = world.disk((total * size >> 20) + 128)
+        if any(w["disk"].values()):
+            group = world.throttle(number, **w["disk"])
+        if "ckpt-every" in s.args:
+            more["ckpt-dir"] = mount
+        else:
+            more["data"], more["files"] = os.path.join(mount, "data"), total
+            fill(more["data"], total, size)
+            drop_cache(more["data"])
+    if "link" in w:
+        networks = world.networks(w["link"])
+    if w.get("neighbours"):
+        world.neighbours(w["neighbours"])
+    return more, group, networks
+
+
+def commands(s, options, log, more, group, networks):
+    """The job's command lines: one, or one a rank where each network gets its own gpufeed."""
+    program = ([os.path.join(options.tests, "threads")] if s.program == "threads"
+               else [options.python, os.path.join(HERE, "job.py")])
+    args = flags({"truth": log, **s.args, **more})
+    if networks and not options.unprivileged:
+        places = [",".join(n) for n in networks]
+        return [Command([sys.executable, os.path.join(HERE, "ranks.py"), *places, "--",
+                         *program, *args], {}, group)]
+    if networks:
+        return [Command([*program, *args], environment(i, link, networks[0][1]), group,
+                        ["ip", "netns", "exec", name])
+                for i, (name, _, link) in enumerate(networks)]
+    if s.ranks > 1:
+        # The redirects: torch 1.13 fails over its own default on Python 3.11.
+        program = [options.python, "-m", "torch.distributed.run", "--nproc_per_node",
+                   str(s.ranks), "--master_addr", "127.0.0.1", "--master_port",
+                   str(29600 + os.getpid() % 1000), "--redirects", "1", "--tee", "1", program[1]]
+    return [Command([*program, *args], {}, group)]
+
+
+def wrap(c, options, recording):
+    gpufeed = [os.path.join(options.build, "gpufeed"), "run", "--simulate", "-o", recording,
+               "--report", recording + ".txt", "--"]
+    return [*c.prefix, *(NOBODY if options.unprivileged else []),
+            *([] if options.truth else gpufeed), *c.argv]
+
+
+def start(c, options, s, recording, output):
+    env = {**os.environ, "GPUFEED_SIM_DEVICES": str(s.ranks), "PYTHONDONTWRITEBYTECODE": "1",
+           "HOME": "/nonexistent", "OMP_NUM_THREADS": "1", **s.env, **c.env}
+    if options.truth:
+        env["LD_LIBRARY_PATH"] = os.path.join(options.build, "sim")
+
+    def enter():
+        if c.group:
+            with open(c.group + "/cgroup.procs", "w", encoding="ascii") as f:
+                f.write(str(os.getpid()))
+    return subprocess.Popen(wrap(c, options, recording), env=env, stdin=subprocess.DEVNULL,
+                            stdout=output, stderr=subprocess.STDOUT, preexec_fn=enter, cwd="/")
+
+
+def finish(processes):
+    """Waits for all; whatever happens, none is left."""
+    try:
+        return max(abs(p.wait(RUN_SECONDS)) for p in processes)
+    finally:
+        for p in processes:
+            if p.poll() is None:
+                p.terminate()
+                try:
+                    p.wait(10)
+                except subprocess.TimeoutExpired:
+                    p.kill()
+                    p.wait()
+
+
+def tail(path, lines=15):
+    with open(path, encoding="utf-8", errors="replace") as f:
+        return "".join(f.readlines()[-lines:])
+
+
+def report_json(options, recording):
+    done = subprocess.run([os.path.join(options.build, "gpufeed"), "report", "--json", recording],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise Wrong(f"gpufeed report: exit {done.returncode}: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+def keep(options, name, folder):
+    if options.keep:
+        to = os.path.join(options.keep, name)
+        shutil.rmtree(to, ignore_errors=True)
+        shutil.copytree(folder, to)
+
+
+def execute(s, options, name):
+    """One run in a world of its own."""
+    with World(options.tests) as world:
+        out = world.folder("out", 0o1777)
+        log = world.folder("out/log", 0o1777)
+        more, group, networks = build_world(world, s)
+        output = os.path.join(out, "output.txt")
+        cs = commands(s, options, log, more, group, networks)
+        recordings = [os.path.join(out, f"run{i}.gpufeed") for i in range(len(cs))]
+        with open(output, "w", encoding="utf-8") as f:
+            code = finish([start(c, options, s, r, f) for c, r in zip(cs, recordings)])
+        try:
+            if code or not glob.glob(log + "/main-*.json"):
+                raise Wrong(f"exit {code}: {tail(output)}")
+            reports = [] if options.truth else [report_json(options, r) for r in recordings]
+            for i, r in enumerate(reports):
+                with open(os.path.join(out, f"report{i}.json"), "w", encoding="utf-8") as f:
+                    json.dump(r, f, indent=1)
+        finally:
+            keep(options, name, out)
+        return Outcome(truth.accounts(log, not s.args.get("pinned")), reports, out)
+
+
+def accelerator(reports, device):
+    """(report, index) of the accelerator with that number that a job held."""
+    for r in reports:
+        for i, a in enumerate(r["accelerators"]):
+            if a["id"].endswith(f":{device}") and a["state"]["unused"] < 0.5:
+                return r, i
+    raise Wrong(f"no report shows device {device}")
+
+
+def rows_of(report, index):
+    wanted = (index, report["accelerators"][index]["id"])
+    return [r for r in report["ledger"] if r["accelerator"] in wanted]
+
+
+def ledger_vector(report, index):
+    """{cause, or state where there is none: share of 1}, and the sum of the rows in ns."""
+    vector, rows = {}, rows_of(report, index)
+    total = sum(r["ns"] for r in rows)
+    for r in rows:
+        key = r["cause"] or r["state"]
+        vector[key] = vector.get(key, 0) + r["ns"] / total
+    return vector, total
+
+
+def compare(account, reports, points, unknown_limit):
+    """(rows of (key, truth, ledger, off), complaints) of one device."""
+    report, index = accelerator(reports, account["device"])
+    ledger, total = ledger_vector(report, index)
+    complaints, rows = [], []
+    for key in sorted(set(account["shares"]) | set(ledger)):
+        t, v = 100 * account["shares"].get(key, 0), 100 * ledger.get(key, 0)
+        off = abs(t - v) > points and key != "unknown"
+        rows.append((key, t, v, off))
+        if off:
+            complaints.append(f"{key}: {v:.1f} % instead of {t:.1f} %")
+    seconds = report["accelerators"][index]["seconds"]
+    if round(seconds * 1e9) != total and abs(seconds * 1e9 - total) > 1000:
+        complaints.append(f"rows add up to {total} ns, the span is {seconds} s")
+    span = account["span_ns"]
+    if abs(total - span) > 0.02 * span + 20e6:
+        complaints.append(f"span {total / 1e9:.3f} s instead of {span / 1e9:.3f} s")
+    unknown = 100 * ledger.get("unknown", 0)
+    if unknown_limit is not None and unknown > unknown_limit:
+        complaints.append(f"unknown {unknown:.1f} %")
+    return rows, complaints
+
+
+def judge_findings(s, reports):
+    complaints = []
+    for r in reports:
+        ids = [f["id"] for f in r["findings"]]
+        if not ids or ids[0] != s.expect:
+            complaints.append(f"first finding {ids[0] if ids else 'none'}, not {s.expect}")
+        loud = [f["id"] for f in r["findings"]
+                if f["severity"] != "info" and f["id"] not in (s.expect, *s.also)]
+        if loud:
+            complaints.append(f"also found {', '.join(loud)}")
+    return complaints
+
+
+def promised(s, reports):
+    gains = [f.get("gain_seconds") or 0 for r in reports for f in r["findings"]
+             if f["id"] == s.expect]
+    return max(gains, default=0.0)
+
+
+def judge_gain(s, first, cured):
+    """(promised, saved, length) in seconds; the longest device decides."""
+    length = max(a["span_ns"] for a in first.truth) / 1e9
+    saved = length - max(a["span_ns"] for a in cured.truth) / 1e9
+    return promised(s, first.reports), saved, length
+
+
+def print_rows(rows):
+    print(f"    {'':16}{'truth':>9}{'ledger':>9}{'off by':>9}")
+    for key, t, v, off in rows:
+        print(f"    {key:16}{t:8.1f}%{v:8.1f}%{v - t:+8.1f}{'  <--' if off else ''}")
+
+
+def print_truth(outcome):
+    for a in outcome.truth:
+        parts = "  ".join(f"{k} {100 * v:.1f}" for k, v in
+                          sorted(a["shares"].items(), key=lambda kv: -kv[1]) if v > 0.0005)
+        print(f"    device {a['device']}: {a['span_ns'] / 1e9:.2f} s: {parts} "
+              f"(sum {100 * sum(a['shares'].values()):.2f})")
+
+
+class Runner:
+    def __init__(self, options):
+        self.options = options
+        self.factor = 1 if options.short else FACTOR
+        scale = 2 if options.short else 1
+        self.points = scale * (POINTS_SAMPLED if options.unprivileged else POINTS)
+        self.unknown = None if options.unprivileged else scale * UNKNOWN
+        self.passed, self.failed, self.skipped = 0, 0, 0
+        self.gains = []
+
+    def truth_alone(self, s):
+        print_truth(execute(s, self.options, s.name))
+        if s.cure is not None and self.options.gain:
+            print("    cured:")
+            print_truth(execute(scenarios.laid_over(s, s.cure), self.options, s.name + "-cured"))
+        return []
+
+    def measured(self, s):
+        first = execute(s, self.options, s.name)
+        complaints = judge_findings(s, first.reports)
+        for account in first.truth:
+            rows, wrong = compare(account, first.reports, self.points, self.unknown)
+            complaints += [f"device {account['device']}: {w}" for w in wrong]
+            if complaints or self.options.table:
+                print_rows(rows)
+        if s.cure is not None and self.options.gain:
+            cured = execute(scenarios.laid_over(s, s.cure), self.options, s.name + "-cured")
+            said, saved, length = judge_gain(s, first, cured)
+            self.gains.append((s.name, s.expect, length, said, saved))
+            if 100 * abs(said - saved) > GAIN_POINTS * length:
+                complaints.append(f"promised {said:.2f} s, saved {saved:.2f} s of {length:.2f} s")
+        return complaints
+
+    def one(self, s):
+        print(f"{s.name}: {s.title}", flush=True)
+        s = scenarios.scaled(s, self.factor)
+        try:
+            complaints = self.truth_alone(s) if self.options.truth else self.measured(s)
+        except Unavailable as e:
+            self.skipped += 1
+            print(f"  SKIP {s.name}: {e}", flush=True)
+            return
+        except Wrong as e:
+            complaints = [str(e)]
+        except (OSError, ValueError, KeyError, subprocess.TimeoutExpired):
+            complaints = [traceback.format_exc(limit=3)]
+        if complaints:
+            self.failed += 1
+            print("".join(f"  FAIL {s.name}: {c}\n" for c in complaints), end="", flush=True)
+        else:
+            self.passed += 1
+            print(f"  ok {s.name}", flush=True)
+
+    def print_gains(self):
+        if not self.gains:
+            return
+        print(f"\n{'promised against saved':24}{'finding':28}{'run':>9}{'promised':>10}{'saved':>9}"
+              f"{'off by':>9}")
+        for name, finding, length, said, saved in self.gains:
+            print(f"{name:24}{finding:28}{length:8.2f}s{said:9.2f}s{saved:8.2f}s"
+                  f"{100 * (said - saved) / length:+8.1f}%")
+
+    def finish(self):
+        self.print_gains()
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        print(f"{self.passed} passed, {self.failed} failed{skipped}")
+        if self.failed:
+            return 1
+        return 0 if self.passed else 77
+
+
+def parse():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    root = os.path.dirname(os.path.dirname(HERE))
+    p.add_argument("--build", default=os.path.join(root, "build"))
+    p.add_argument("--tests", help="folder of httpstore, slowfs and threads")
+    p.add_argument("--only", default="")
+    for name in ("short", "unprivileged", "gain", "truth", "table"):
+        p.add_argument("--" + name, action="store_true")
+    p.add_argument("--python", default="/usr/bin/python3", help="interpreter of the jobs")
+    p.add_argument("--keep")
+    options = p.parse_args()
+    options.build = os.path.abspath(options.build)
+    options.tests = os.path.abspath(options.tests or
+                                    os.path.join(options.build, "tests", "scenarios"))
+    return options
+
+
+def chosen(options):
+    names = [n for n in options.only.split(",") if n]
+    known = {s.name for s in scenarios.TABLE}
+    if unknown := set(names) - known:
+        sys.exit(f"no scenario {', '.join(sorted(unknown))}; there are {', '.join(sorted(known))}")
+    return [s for s in scenarios.TABLE if not names or s.name in names]
+
+
+def main():
+    options = parse()
+    if os.geteuid():
+        print("SKIP: the scenarios need root for mounts, limits and namespaces")
+        sys.exit(77)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+    signal.signal(signal.SIGTERM, interrupted)
+    runner = Runner(options)
+    try:
+        for s in chosen(options):
+            runner.one(s)
+    except KeyboardInterrupt:
+        print("interrupted")
+        sys.exit(130)
+    sys.exit(runner.finish())
+
+
+if __name__ == "__main__":
+    main()

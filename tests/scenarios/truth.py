@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+"""The true account of accelerator time, computed from what the jobs wrote down about themselves.
+
+Written apart from gpufeed's ledger and from other evidence: gpufeed sees threads leave and enter
+cores, this sees what the program's own lines did and two per-thread counters of the kernel.
+
+The span goes from the context made to its release. Where a kernel ran is known from the launches
+and the nanoseconds asked of each (`busy`); all else is gaps. Each phase of the launching thread
+(truthlog.py) gives its part of the gaps to causes:
+
+    phase       on a core   without a core   blocked
+    next        host        cpu-starved      shared over the making of the batch (below)
+    iter        startup     cpu-starved      startup            workers are started
+    shutdown    startup     cpu-starved      startup            ... and ended
+    copy        copy        cpu-starved      copy               pageable-copy or link, of state copy
+    launch      launch      cpu-starved      launch
+    sync        host        cpu-starved      host               only its end lies in a gap
+    ckpt        checkpoint  cpu-starved      checkpoint
+    allreduce   network, but late-peer until the last rank has come; without a core: cpu-starved
+    others      host        cpu-starved      host
+
+Share rule: a wait that ended with a batch is shared in the proportions of all that its worker did
+on it: since the worker made its previous batch, or since its last wait for work, whichever is
+later; a first batch's making begins with the worker's birth. Within it: reading = storage
+(CPU time of reading too: the time to get bytes is what a person calls storage), ready to run
+without a core = cpu-starved, birth until ready for work = startup, the rest on a core = prepare,
+the rest off it = lock.
+"""
+import glob
+import json
+import os
+from collections import defaultdict
+
+IDLE_NS = 1_000_000  # a worker blocked this long between batches has waited for work
+
+
+def load(folder):
+    """(mains sorted by device, {pid or tid: [batch lines in order]})"""
+    mains, workers = [], {}
+    for path in glob.glob(os.path.join(folder, "main-*.json")):
+        with open(path, encoding="ascii") as f:
+            mains.append(json.load(f))
+    for path in glob.glob(os.path.join(folder, "worker-*.jsonl")):
+        with open(path, encoding="ascii") as f:
+            lines = [json.loads(line) for line in f if line.endswith("\n")]
+        workers[path] = sorted(lines, key=lambda b: b["t0"])
+    return sorted(mains, key=lambda m: m["device"]), workers
+
+
+def blocked(part):
+    wall, cpu, delay = part
+    return max(0, wall - cpu - delay)
+
+
+def making(line):
+    """{cause: ns} of the making of one batch by its worker."""
+    wall, _, delay = line["all"]
+    read_wall, _, read_delay = line["read"]
+    parts = defaultdict(float)
+    parts["storage"] = max(0, read_wall - read_delay)
+    parts["lock"] = max(0, blocked(line["all"]) - blocked(line["read"]))
+    parts["cpu-starved"] = delay
+    parts["prepare"] = max(0, wall - delay - parts["storage"] - parts["lock"])
+    gap_wall, _, gap_delay = line["gap"]
+    if blocked(line["gap"]) > IDLE_NS:
+        return parts  # it had waited for work: the making began there
+    parts["cpu-starved"] += gap_delay
+    if "birth" in line:
+        init_wall, _, init_delay = line["init"]
+        parts["cpu-starved"] += init_delay
+        parts["startup"] += max(0, init_wall - init_delay) + max(0, gap_wall - gap_delay)
+    else:
+        parts["prepare"] += max(0, gap_wall - gap_delay)
+    return parts
+
+
+def spread(account, ns, parts):
+    """Adds ns to the account in the proportions of parts."""
+    total = sum(parts.values())
+    for cause, part in parts.items():
+        account[cause] += ns * part / total if total else 0
+    if not total:
+        account["unknown"] += ns
+
+
+def busy_intervals(main):
+    """Merged [t0, t1] in which a kernel ran: in order, each from its launch or its predecessor."""
+    merged = []
+    for _, launched, ns in main["kernels"]:
+        begin = max(launched, merged[-1][1]) if merged else launched
+        if merged and begin == merged[-1][1]:
+            merged[-1][1] = begin + ns
+        else:
+            merged.append([begin, begin + ns])
+    return merged
+
+
+def phases(main):
+    """(t0, t1, cpu, delay, label, arg) between each two marks."""
+    marks = main["marks"]
+    for a, b in zip(marks, marks[1:]):
+        yield a[0], b[0], b[1] - a[1], b[2] - a[2], b[3], b[4]
+
+
+def idle_parts(t0, t1, busy, at):
+    """Intervals of [t0, t1] in which no kernel ran; `at`: first busy interval to look at."""
+    parts = []
+    while at < len(busy) and busy[at][1] <= t0:
+        at += 1
+    i, t = at, t0
+    while i < len(busy) and busy[i][0] < t1:
+        if busy[i][0] > t:
+            parts.append((t, busy[i][0]))
+        t = max(t, busy[i][1])
+        i += 1
+    if t < t1:
+        parts.append((t, t1))
+    return parts, at
+
+
+SAME = {"iter": "startup", "shutdown": "startup", "launch": "launch", "ckpt": "checkpoint"}
+
+
+class Accountant:
+    def __init__(self, main, mains, lines, pageable):
+        self.main, self.lines = main, lines
+        self.account = defaultdict(float)
+        self.copy = "pageable-copy" if pageable else "link"
+        self.arrivals = defaultdict(list)  # all-reduce -> when each rank had come
+        for other in mains:
+            for t0, _, _, _, label, arg in phases(other):
+                if label == "allreduce":
+                    self.arrivals[arg].append(t0)
+
+    def next_batch(self, idle, cpu, delay, arg):
+        a = self.account
+        a["cpu-starved"] += delay
+        if "inline" in arg:
+            read = arg["inline"]["read"]
+            storage = min(idle - delay, read[0] - read[2])
+            a["storage"] += storage
+            a["host"] += max(0, idle - delay - storage)
+            return
+        a["host"] += cpu
+        rest = max(0, idle - cpu - delay)
+        line = self.lines.get(arg["n"])
+        spread(a, rest, making(line) if line else {})
+
+    def allreduce(self, t0, t1, delay, arg):
+        last = max(self.arrivals[arg])
+        late = min(max(0, last - t0), t1 - t0)
+        self.account["cpu-starved"] += delay
+        spread(self.account, t1 - t0 - delay, {"late-peer": late, "network": t1 - t0 - late})
+
+    def phase(self, t0, t1, cpu, delay, label, arg, idle):
+        wall = max(1, t1 - t0)
+        part = idle / wall
+        a = self.account
+        if label == "sync":
+            starved = min(idle, delay)
+            a["cpu-starved"] += starved
+            a["host"] += idle - starved
+        elif label == "next":
+            self.next_batch(idle, cpu * part, delay * part, arg)
+        elif label == "allreduce":
+            self.allreduce(t0, t1, delay, arg)
+        else:
+            starved = min(idle, delay * part)
+            a["cpu-starved"] += starved
+            a[self.copy if label == "copy" else SAME.get(label, "host")] += idle - starved
+
+    def run(self):
+        busy, at = busy_intervals(self.main), 0
+        begin, end = self.main["span"]
+        for t0, t1, cpu, delay, label, arg in phases(self.main):
+            parts, at = idle_parts(t0, t1, busy, at)
+            idle = sum(b - a for a, b in parts)
+            if idle > 0:
+                self.phase(t0, t1, cpu, delay, label, arg, idle)
+        self.account["compute"] = sum(max(0, min(b, end) - max(a, begin)) for a, b in busy)
+        return end - begin, dict(self.account)
+
+
+def accounts(folder, pageable=True):
+    """One per device, in order: {"device", "span_ns", "shares": {cause or "compute": share}}."""
+    mains, workers = load(folder)
+    result = []
+    for main in mains:
+        lines = {}
+        for path_lines in workers.values():
+            for line in path_lines:
+                if line["pid"] == main["pid"]:
+                    lines[line["n"]] = line
+        span, account = Accountant(main, mains, lines, pageable).run()
+        result.append({"device": main["device"], "span_ns": span,
+                       "shares": {k: v / span for k, v in sorted(account.items()) if v}})
+    return result
