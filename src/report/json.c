@@ -5,6 +5,7 @@
 #include "base/unit.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define SELF "gpufeed" /* source of evidence about the measurement itself */
 
@@ -64,6 +65,15 @@ static void tool(struct json *j, const struct report_tool *t)
     json_object_end(j);
 }
 
+/* The id that ledger rows refer to; a nameless accelerator still ends in ":N". */
+static void accelerator_id(struct json *j, const char *key, const struct report *r, size_t index)
+{
+    char made[32];
+    const char *id = r->accelerators[index].id;
+    snprintf(made, sizeof(made), "unknown:%zu", index);
+    json_kstring(j, key, id ? id : made);
+}
+
 static void accelerators(struct json *j, const struct report *r)
 {
     json_key(j, "accelerators");
@@ -71,7 +81,7 @@ static void accelerators(struct json *j, const struct report *r)
     for (size_t i = 0; i < r->accelerator_count; i++) {
         const struct report_accelerator *a = &r->accelerators[i];
         json_object(j);
-        json_kstring(j, "id", a->id);
+        accelerator_id(j, "id", r, i);
         json_kstring(j, "name", a->name);
         json_kbool(j, "simulated", a->simulated);
         json_knumber(j, "seconds", unit_seconds(a->ns));
@@ -100,9 +110,8 @@ static void ledger(struct json *j, const struct report *r)
     json_array(j);
     for (size_t i = 0; i < r->row_count; i++) {
         const struct report_row *row = &r->rows[i];
-        bool known = row->accelerator < r->accelerator_count;
         json_object(j);
-        json_kstring(j, "accelerator", known ? r->accelerators[row->accelerator].id : NULL);
+        accelerator_id(j, "accelerator", r, row->accelerator);
         json_kstring(j, "workload", row->workload);
         json_kstring(j, "state", state_name(row->state));
         json_kstring(j, "cause", cause_of(row));

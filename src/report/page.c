@@ -59,7 +59,7 @@ void page_left(struct page *p, enum tone tone, const char *text, int columns)
 void page_right(struct page *p, enum tone tone, const char *text, int columns)
 {
     struct str cell = {0};
-    int width = plain_fit(&cell, text, columns, p->unicode, PLAIN_CUT_END);
+    int width = plain_fit(&cell, text, columns - 1, p->unicode, PLAIN_CUT_END);
     page_spaces(p, columns - width);
     str_add(p->out, page_on(p, tone));
     str_add(p->out, str_text(&cell));

@@ -24,7 +24,7 @@ const char *page_on(const struct page *p, enum tone tone);
 const char *page_off(const struct page *p, enum tone tone);
 /* Adds text cut to `columns`, in a tone; returns its columns. */
 int page_put(struct page *p, enum tone tone, const char *text, int columns);
-/* The same in a column of fixed width, at its left or right end. */
+/* The same in a column of fixed width, at its left or right end; right leaves one space before. */
 void page_left(struct page *p, enum tone tone, const char *text, int columns);
 void page_right(struct page *p, enum tone tone, const char *text, int columns);
 void page_spaces(struct page *p, int count);

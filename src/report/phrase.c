@@ -43,6 +43,17 @@ void phrase_accelerators(const struct report *r, struct str *out)
         str_add(out, "no accelerator");
 }
 
+void phrase_money(const struct report_money *m, struct str *out)
+{
+    char buf[BUF];
+    if (isfinite(m->spent))
+        str_addf(out, "%s at ", unit_format_money(buf, sizeof(buf), m->spent, m->currency));
+    str_addf(out, "%s/h", unit_format_money(buf, sizeof(buf), m->rate_per_hour, m->currency));
+    if (isfinite(m->waited))
+        str_addf(out, ", %s of it waited",
+                 unit_format_money(buf, sizeof(buf), m->waited, m->currency));
+}
+
 void phrase_head(const struct report *r, struct str *out)
 {
     char buf[BUF];
@@ -52,9 +63,10 @@ void phrase_head(const struct report *r, struct str *out)
         str_addf(out, DOT "%s", r->mode);
     if (r->exit_code >= 0)
         str_addf(out, DOT "exit %d", r->exit_code);
-    if (r->money.currency && !isnan(r->money.rate_per_hour))
-        str_addf(out, DOT "%s/h", unit_format_money(buf, sizeof(buf), r->money.rate_per_hour,
-                                                    r->money.currency));
+    if (r->money.currency && isfinite(r->money.rate_per_hour)) {
+        str_add(out, DOT);
+        phrase_money(&r->money, out);
+    }
 }
 
 void phrase_gain(const struct report *r, const struct report_finding *f, struct str *out)
@@ -162,11 +174,11 @@ void phrase_cost(const struct report *r, struct str *out)
                  unit_format_share(buf, sizeof(buf), t->slowdown_bound));
 }
 
-/* The best reason at hand, from the most to the least particular. */
-static void add_reason(const struct report *r, struct str *out)
+/* The best reason at hand, from the most to the least particular; true if it is the first note. */
+static bool add_reason(const struct report *r, struct str *out)
 {
     if (r->cut_short)
-        str_addf(out, "the recording is cut short (%s)", r->cut_short);
+        str_add(out, "the recording is cut short");
     else if (r->tool.events_lost)
         str_addf(out, "%llu events were lost", (unsigned long long)r->tool.events_lost);
     else if (r->note_count)
@@ -175,9 +187,10 @@ static void add_reason(const struct report *r, struct str *out)
         str_addf(out, "%s sees less than the wait chain", r->mode);
     else
         str_add(out, cause_meaning(CAUSE_UNKNOWN));
+    return !r->cut_short && !r->tool.events_lost && r->note_count;
 }
 
-bool phrase_unknown(const struct report *r, const struct sum *s, struct str *out)
+bool phrase_unknown(const struct report *r, const struct sum *s, struct str *out, bool *ret_note)
 {
     char buf[BUF], time[BUF];
     bool unknown = s->unknown_share > SUM_UNKNOWN_MAX, unseen = s->unseen_share > SUM_UNKNOWN_MAX;
@@ -191,7 +204,7 @@ bool phrase_unknown(const struct report *r, const struct sum *s, struct str *out
                  unit_format_ns(time, sizeof(time), s->state_ns[STATE_UNSEEN]));
     if (unknown || unseen) {
         str_add(out, ": ");
-        add_reason(r, out);
+        *ret_note = add_reason(r, out);
     }
     return unknown || unseen;
 }

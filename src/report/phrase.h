@@ -15,7 +15,9 @@
 
 /* "2 × NVIDIA H100 80GB HBM3 (simulated)"; "no accelerator". */
 void phrase_accelerators(const struct report *r, struct str *out);
-/* "612 s · 1 × NVIDIA H100 · wait chain · exit 0 · € 28.00/h" */
+/* "€ 4.76 at € 28.00/h, € 2.10 of it waited"; there must be a currency and a rate. */
+void phrase_money(const struct report_money *m, struct str *out);
+/* "612 s · 1 × NVIDIA H100 · wait chain · exit 0 · € 4.76 at € 28.00/h, ..." */
 void phrase_head(const struct report *r, struct str *out);
 /* "saves 240 s (39 %, 1.64×), € 10.92/h"; "at most" for a bound; empty where unknown. */
 void phrase_gain(const struct report *r, const struct report_finding *f, struct str *out);
@@ -29,7 +31,8 @@ void phrase_chain(const struct chain_example *c, struct str *out);
 void phrase_chain_head(const struct report *r, size_t index, struct str *out);
 /* "1.2 s of CPU (0.2 % of a core), 31 MiB, no events lost, slows the job by at most 0.4 %" */
 void phrase_cost(const struct report *r, struct str *out);
-/* "8.2 % (50 s) has no known cause: …"; appends nothing and returns false at 5 % or less. */
-bool phrase_unknown(const struct report *r, const struct sum *s, struct str *out);
+/* "8.2 % (50 s) has no known cause: …"; appends nothing and returns false at 5 % or less.
+ * *ret_note: the reason given is the view's first note, which need not be printed again. */
+bool phrase_unknown(const struct report *r, const struct sum *s, struct str *out, bool *ret_note);
 
 #endif

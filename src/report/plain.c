@@ -169,6 +169,20 @@ int plain_fit(struct str *out, const char *text, int columns, bool unicode, enum
     return width;
 }
 
+/* A space that belongs to a figure: "55 %", "€ 11.48". */
+static bool is_glue(const char *safe, size_t at)
+{
+    static const char *const signs[] = {"\xe2\x82\xac", "$", "\xc2\xa3"};
+    if (safe[at + 1] == '%')
+        return true;
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+        size_t n = strlen(signs[i]);
+        if (at >= n && !memcmp(safe + at - n, signs[i], n))
+            return true;
+    }
+    return false;
+}
+
 /* Bytes of the next line of `safe` within `columns`; *skip: spaces after it. */
 static size_t line_bytes(const char *safe, int columns, size_t *skip)
 {
@@ -182,7 +196,7 @@ static size_t line_bytes(const char *safe, int columns, size_t *skip)
         return (size_t)(p - safe);
     }
     size_t at = fit;
-    while (at && safe[at] != ' ')
+    while (at && (safe[at] != ' ' || is_glue(safe, at)))
         at--;
     if (!at)
         return fit;

@@ -16,9 +16,11 @@ struct room {
     int groups, waits, chain, findings, fix, because, notes, note, verdict;
 };
 
+/* The exact fix goes last. */
 static const struct room rooms[] = {
-    {4, 8, 4, 5, 3, 2, 5, 3, 6}, {4, 6, 4, 4, 3, 1, 4, 2, 6}, {4, 6, 3, 3, 2, 1, 3, 2, 6},
-    {4, 5, 3, 3, 2, 0, 3, 1, 6}, {3, 4, 2, 3, 1, 0, 2, 1, 5}, {2, 3, 2, 2, 1, 0, 1, 1, 4},
+    {4, 8, 4, 5, 4, 2, 5, 3, 6}, {4, 6, 4, 4, 4, 1, 4, 2, 6}, {4, 6, 3, 3, 4, 1, 3, 2, 6},
+    {4, 5, 3, 3, 4, 0, 3, 2, 6}, {4, 4, 2, 3, 3, 0, 3, 1, 6}, {3, 4, 2, 2, 3, 0, 2, 1, 5},
+    {2, 3, 2, 2, 2, 0, 2, 1, 5}, {2, 3, 1, 2, 1, 0, 1, 1, 4},
 };
 #define ROOMS (sizeof(rooms) / sizeof(rooms[0]))
 
@@ -29,6 +31,7 @@ struct text {
     const struct sum_group *groups;
     size_t group_count;
     const struct room *room;
+    bool note_said; /* the first note was given as the reason of unknown time */
 };
 
 /* The scratch string, emptied: phrases are made in it before they are laid out. */
@@ -80,13 +83,22 @@ static void put_legend(struct text *t, int indent)
 {
     struct page *p = &t->page;
     char buf[32];
+    int used = indent;
     page_spaces(p, indent);
-    for (int s = 0; s < STATE_COUNT; s++) {
-        if (!t->sum->state_ns[s])
+    for (int i = 0; i < STATE_COUNT; i++) {
+        if (!t->sum->state_ns[i])
             continue;
-        double share = (double)t->sum->state_ns[s] / (double)t->sum->ns;
-        page_state_mark(p, s);
-        str_addf(p->out, " %s %s  ", state_name(s), unit_format_share(buf, sizeof(buf), share));
+        double share = (double)t->sum->state_ns[i] / (double)t->sum->ns;
+        struct str *s = scratch(p);
+        str_addf(s, " %s %s", state_name(i), unit_format_share(buf, sizeof(buf), share));
+        if (used + 1 + (int)s->len > p->width) {
+            page_end(p);
+            page_spaces(p, indent);
+            used = indent;
+        }
+        page_state_mark(p, i);
+        used += 3 + page_put(p, TONE_PLAIN, str_text(s), p->width);
+        page_spaces(p, 2);
     }
     page_end(p);
 }
@@ -195,7 +207,11 @@ static void put_waits(struct text *t)
     if (!count)
         return;
     page_end(p);
-    page_left(p, TONE_BOLD, "Waited for", 2 + c.cause + c.bar + c.resource);
+    struct str *s = scratch(p);
+    str_add(s, "Waited for");
+    if (t->r->accelerator_count > 1)
+        str_addf(s, ", %zu accelerators together", t->r->accelerator_count);
+    page_left(p, TONE_BOLD, str_text(s), 2 + c.cause + c.bar + c.resource);
     page_right(p, TONE_DIM, "time", c.time);
     page_right(p, TONE_DIM, "share", c.share);
     page_right(p, TONE_DIM, c.money ? "cost" : "", c.money);
@@ -216,8 +232,8 @@ static void put_unknown(struct text *t)
 {
     struct page *p = &t->page;
     struct str *s = scratch(p);
-    if (phrase_unknown(t->r, t->sum, s))
-        page_wrap(p, TONE_WARN, "! ", str_text(s), 2);
+    if (phrase_unknown(t->r, t->sum, s, &t->note_said))
+        page_wrap(p, TONE_WARN, "! ", str_text(s), 3);
 }
 
 static void put_chain(struct text *t)
@@ -307,15 +323,15 @@ static void put_findings(struct text *t)
 static void put_notes(struct text *t)
 {
     struct page *p = &t->page;
-    size_t shown = t->r->note_count;
-    if (shown > (size_t)t->room->notes)
-        shown = (size_t)t->room->notes;
-    if (shown)
+    size_t from = t->note_said ? 1 : 0, end = t->r->note_count;
+    if (end > from + (size_t)t->room->notes)
+        end = from + (size_t)t->room->notes;
+    if (from < end)
         page_end(p);
-    for (size_t i = 0; i < shown; i++)
+    for (size_t i = from; i < end; i++)
         page_wrap(p, TONE_WARN, "! ", t->r->notes[i], t->room->note);
-    if (shown < t->r->note_count) {
-        str_addf(p->out, "! %zu more notes: report --html lists them", t->r->note_count - shown);
+    if (end < t->r->note_count) {
+        str_addf(p->out, "! %zu more notes: report --html lists them", t->r->note_count - end);
         page_end(p);
     }
 }
@@ -334,6 +350,7 @@ static void put_verdict(struct text *t)
 
 static void put_page(struct text *t)
 {
+    t->note_said = false;
     put_head(t);
     put_bars(t);
     put_waits(t);

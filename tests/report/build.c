@@ -156,7 +156,7 @@ static void add_windows(struct report *r, size_t accelerator, int64_t window_ns)
                          upto(row->ns, (double)t0 / (double)total, i);
             ns = ns < 0 ? 0 : ns;
             w.state_ns[row->state] += ns;
-            w.cause_ns[row->cause] += row->cause == CAUSE_NONE ? 0 : ns;
+            w.cause_ns[row->cause] += row->state == STATE_UNSEEN ? 0 : ns;
             w.ns += ns;
         }
         ADD(r, window, w);

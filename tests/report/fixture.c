@@ -211,7 +211,7 @@ static void make_unknown(struct report *r)
     build_row(r, a, NULL, STATE_UNSEEN, CAUSE_UNKNOWN, NULL, S(24), EVIDENCE_BOUND);
     for (size_t i = 0; i < r->row_count; i++)
         r->rows[i].share = NAN;
-    build_finding(r, SEVERITY_WARNING, NULL, NULL, NULL, NAN);
+    build_finding(r, SEVERITY_WARNING, "some-rule", NULL, NULL, NAN);
     build_evidence(&r->findings[0].evidence, NULL, NAN, NULL, NULL);
     r->mode = build_text("sampler");
     build_note(r, "no wait chain: BPF is not permitted; run as root or grant CAP_BPF and "

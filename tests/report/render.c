@@ -3,6 +3,7 @@
 #include "fixture.h"
 
 #include "report/chains.h"
+#include "report/html.h"
 #include "report/json.h"
 #include "report/text.h"
 
@@ -12,7 +13,7 @@
 
 static int usage(void)
 {
-    fputs("usage: render VIEW text|json|chains [WIDTH] [colour] [ascii]\n", stderr);
+    fputs("usage: render VIEW text|json|html|chains [WIDTH] [colour] [ascii]\n", stderr);
     return 2;
 }
 
@@ -33,6 +34,8 @@ int main(int argc, char **argv)
         report_text(&r, &o, &out);
     else if (!strcmp(argv[2], "chains"))
         report_chains(&r, &o, &out);
+    else if (!strcmp(argv[2], "html"))
+        report_html(&r, &out);
     else if (!strcmp(argv[2], "json"))
         report_json(&r, &out);
     else
