@@ -259,6 +259,9 @@ static void on_walked(void *arg, const struct event_span *span, int64_t adds)
         d->sums.launches++;
         d->sums.kernel_ns += span->t1 - span->t0;
     }
+    struct thread *th = threads_find(d->threads, span->tid);
+    if (th && span->launch_t1 > th->last_call_end)
+        th->last_call_end = span->launch_t1;
     struct steps *s = span->tid && span->launch_t0 ? stepper_of(d, span->tid) : NULL;
     if (s)
         steps_span(s, span, adds);

@@ -2,6 +2,7 @@
 #include "ledger/gap.h"
 
 #include "base/unit.h"
+#include "ledger/crowd.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -109,6 +110,13 @@ static enum cause starting_cause(const struct explaining *x, const struct event_
     return x->starting && local ? CAUSE_STARTUP : c;
 }
 
+static void take_sampled(struct explaining *x, const struct event_wait *w, int64_t ns)
+{
+    struct shares parts = {.count = 0};
+    crowd_share(&x->walk, w, &parts);
+    shares_add_scaled(x->out, &parts, ns);
+}
+
 static void take_wait(struct explaining *x, const struct event_wait *w)
 {
     int64_t blocked = overlap(w->t_out, w->t_wake, x->a, x->b);
@@ -132,6 +140,8 @@ static void take_wait(struct explaining *x, const struct event_wait *w)
             shares_add(x->out, CAUSE_STARTUP, 0, blocked);
         else
             add_to_group(x, w, blocked);
+    } else if (w->flags & WAIT_SAMPLED) {
+        take_sampled(x, w, blocked);
     } else {
         x->nobody += blocked;
         x->nobody_cause = w->target == TARGET_FUTEX ? CAUSE_LOCK : CAUSE_UNKNOWN;

@@ -170,6 +170,9 @@ void ledger_push(struct ledger *l, const struct event *e)
     case EVENT_DEVICE:
         ok = push_device(l, &e->device);
         break;
+    case EVENT_CHANNEL:
+        ok = threads_hold_channel(&l->threads, &e->channel);
+        break;
     case EVENT_LOST:
         ok = push_lost(l, &e->lost);
         break;

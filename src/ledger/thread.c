@@ -23,6 +23,8 @@ void threads_clear(struct threads *t)
     free(t->totals);
     map_clear(&t->by_tid);
     map_clear(&t->sockets);
+    map_clear(&t->channels);
+    map_clear(&t->writers);
     *t = (struct threads){0};
 }
 
@@ -157,6 +159,31 @@ bool threads_call(struct threads *t, const struct event_call *e)
         return false;
     th->calls.item[th->calls.count++] = *e;
     return true;
+}
+
+static uint64_t writer_key(uint64_t channel, uint32_t tgid)
+{
+    return channel * UINT64_C(0x9e3779b97f4a7c15) ^ tgid;
+}
+
+bool threads_hold_channel(struct threads *t, const struct event_channel *e)
+{
+    uint64_t key = writer_key(e->channel, e->tgid);
+    if (!e->writer) {
+        map_remove(&t->writers, key);
+        return true;
+    }
+    return map_put(&t->channels, e->channel, 1) && map_put(&t->writers, key, 1);
+}
+
+bool threads_channel_known(const struct threads *t, uint64_t channel)
+{
+    return map_get(&t->channels, channel, NULL);
+}
+
+bool threads_writes(const struct threads *t, uint64_t channel, uint32_t tgid)
+{
+    return map_get(&t->writers, writer_key(channel, tgid), NULL);
 }
 
 size_t waits_after(const struct waits *w, int64_t t)

@@ -59,6 +59,8 @@ struct threads {
         uint64_t rx, tx;
     } *totals; /* owned */
     size_t total_count, total_cap;
+    struct map channels; /* channel -> 1: its holders are known */
+    struct map writers;  /* hash of (channel, tgid) -> 1: that process can write to it */
     size_t waits_held;
     uint64_t forgotten; /* waits dropped before their time to stay in bounds */
 };
@@ -71,6 +73,10 @@ struct thread *threads_get(struct threads *t, uint32_t tid, uint32_t tgid);
 bool threads_change(struct threads *t, const struct event_thread *e);
 bool threads_wait(struct threads *t, const struct event_wait *e);
 bool threads_call(struct threads *t, const struct event_call *e);
+bool threads_hold_channel(struct threads *t, const struct event_channel *e);
+bool threads_channel_known(const struct threads *t, uint64_t channel);
+/* Can process tgid write to the channel? */
+bool threads_writes(const struct threads *t, uint64_t channel, uint32_t tgid);
 /* Latest totals of the connection that a wait was on. */
 void threads_socket(const struct threads *t, const struct event_wait *w, uint64_t *rx, uint64_t *tx);
 void threads_trim(struct threads *t, int64_t horizon);

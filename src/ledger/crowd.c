@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "ledger/crowd.h"
+
+#include "base/unit.h"
+
+/* Turns are looked at this far back: a few batches of most loaders. */
+#define LOOK_BACK_NS (1 * NS_PER_S)
+
+static int64_t overlap(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
+{
+    int64_t lo = a0 > b0 ? a0 : b0, hi = a1 < b1 ? a1 : b1;
+    return hi > lo ? hi - lo : 0;
+}
+
+/* A process that was made since the last launch is starting until it first reads from a store. */
+static int64_t starting_until(const struct walk *k, const struct thread *x, int64_t t1)
+{
+    const struct thread *main_thread = threads_find(k->threads, x->tgid);
+    if (!main_thread || main_thread->start == INT64_MIN ||
+        main_thread->start < k->root->last_call_end)
+        return INT64_MIN;
+    for (size_t i = x->waits.first; i < x->waits.count; i++) {
+        const struct event_wait *w = &x->waits.item[i];
+        if ((w->target == TARGET_SOCKET || (w->flags & WAIT_REMOTE_FS)) && w->t_out < t1)
+            return w->t_out;
+    }
+    return INT64_MIN;
+}
+
+/* What x did in [t0, t1), but for waiting to be given work. */
+static void add_thread(const struct walk *k, const struct thread *x, int64_t t0, int64_t t1,
+                       struct shares *ret)
+{
+    int64_t known = x->known_since > t0 ? x->known_since : t0;
+    int64_t end = x->exit < t1 ? x->exit : t1, at = known;
+    int64_t starting = starting_until(k, x, t1);
+    enum cause own = x->launches ? CAUSE_HOST : CAUSE_PREPARE;
+    if (x->known_since == INT64_MIN || end <= known)
+        return;
+    const struct waits *ws = &x->waits;
+    for (size_t i = waits_after(ws, known); i <= ws->count; i++) {
+        const struct event_wait *w = i < ws->count ? &ws->item[i] : NULL;
+        int64_t out = w && w->t_out < end ? w->t_out : end;
+        int64_t before = overlap(at, out, INT64_MIN, starting);
+        shares_add(ret, CAUSE_STARTUP, 0, before);
+        shares_add(ret, own, 0, overlap(at, out, known, end) - before);
+        if (!w || w->t_out >= end)
+            break;
+        enum cause c = walk_direct(k, x, w);
+        if (c != CAUSE_NONE && c != CAUSE_SLEEP)
+            shares_add(ret, c, w->resource, overlap(w->t_out, w->t_wake, known, end));
+        shares_add(ret, CAUSE_CPU_STARVED, 0, overlap(w->t_wake, w->t_in, known, end));
+        at = w->t_in > at ? w->t_in : at;
+    }
+}
+
+static bool is_child(const struct thread *x, const struct thread *root)
+{
+    return x->tgid != root->tgid && x->job && x->parent_tgid == root->tgid;
+}
+
+static void add_processes(const struct walk *k, uint64_t channel, int64_t t0, int64_t t1,
+                          struct shares *ret)
+{
+    bool known = channel && threads_channel_known(k->threads, channel);
+    for (size_t i = 0; i < k->threads->count; i++) {
+        const struct thread *x = k->threads->list[i];
+        if (x->tgid == k->root->tgid)
+            continue;
+        if (known ? threads_writes(k->threads, channel, x->tgid) : is_child(x, k->root))
+            add_thread(k, x, t0, t1, ret);
+    }
+}
+
+static void add_siblings(const struct walk *k, int64_t t0, int64_t t1, struct shares *ret)
+{
+    for (size_t i = 0; i < k->threads->count; i++) {
+        const struct thread *x = k->threads->list[i];
+        if (x->tgid == k->root->tgid && x != k->root)
+            add_thread(k, x, t0, t1, ret);
+    }
+}
+
+void crowd_share(const struct walk *k, const struct event_wait *w, struct shares *ret)
+{
+    int64_t back = w->t_wake - LOOK_BACK_NS < w->t_out ? w->t_wake - LOOK_BACK_NS : w->t_out;
+    if (w->target == TARGET_FUTEX)
+        add_siblings(k, w->t_out, w->t_wake, ret);
+    if (!ret->count)
+        add_processes(k, w->channel, back, w->t_wake, ret);
+    if (!ret->count)
+        add_siblings(k, w->t_out, w->t_wake, ret);
+}
