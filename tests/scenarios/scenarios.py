@@ -104,7 +104,7 @@ TABLE = [
              {"steps": 250, "kernel-ms": 8, "workers": 1}, "storage-remote-live-read",
              {"slowfs": {"delay_us": 16000}}, {"slowfs": {"delay_us": 0}}, ranks=2),
     Scenario("mix", "storage and decode, two parts to one",
-             {"steps": 330, "kernel-ms": 4, "decode-ms": 8}, "storage-remote-live-read",
-             {"slowfs": {"delay_us": 16000}}, {"slowfs": {"delay_us": 0}},
+             {"steps": 330, "kernel-ms": 8, "decode-ms": 9}, "storage-remote-live-read",
+             {"slowfs": {"delay_us": 18000}}, {"slowfs": {"delay_us": 0}},
              also=("prepare-cpu-bound",)),
 ]
