@@ -31,7 +31,7 @@ static void add_wait(struct str *out, const struct report *r, const struct sum *
              : w->evidence == EVIDENCE_SAMPLED ? "~"
                                                : "",
              unit_format_ns(buf, sizeof(buf), w->ns));
-    str_addf(out, "<td class=\"n\">%s</td>", unit_format_share(buf, sizeof(buf), w->share));
+    str_addf(out, "<td class=\"n\">%s</td>", phrase_share(buf, sizeof(buf), w->share));
     if (r->money.currency) {
         str_add(out, "<td class=\"n\">");
         if (isfinite(w->money))

@@ -17,6 +17,14 @@ static void separate(struct str *out, size_t start, const char *separator)
         str_add(out, separator);
 }
 
+char *phrase_share(char *buf, size_t size, double share)
+{
+    if (isfinite(share))
+        return unit_format_share(buf, size, share);
+    str_copy(buf, size, "unknown");
+    return buf;
+}
+
 static bool same_kind(const struct report_accelerator *a, const struct report_accelerator *b)
 {
     return a->simulated == b->simulated && !strcmp(a->name ? a->name : "", b->name ? b->name : "");

@@ -13,6 +13,8 @@
 #include "model/report.h"
 #include "report/sum.h"
 
+/* unit_format_share, "unknown" for NAN. Returns buf. */
+char *phrase_share(char *buf, size_t size, double share);
 /* "2 × NVIDIA H100 80GB HBM3 (simulated)"; "no accelerator". */
 void phrase_accelerators(const struct report *r, struct str *out);
 /* "€ 4.76 at € 28.00/h, € 2.10 of it waited"; there must be a currency and a rate. */

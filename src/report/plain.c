@@ -152,15 +152,13 @@ int plain_fit(struct str *out, const char *text, int columns, bool unicode, enum
         width = 0;
     } else if (width <= columns) {
         str_add(out, str_text(&safe));
-    } else if (room < 1) {
-        size_t n = head_bytes(str_text(&safe), columns);
-        str_addn(out, str_text(&safe), n);
-        width = columns;
     } else {
-        int tail = cut == PLAIN_CUT_MIDDLE ? room / 2 : 0;
+        bool narrow = room < 0; /* not even the ellipsis fits */
+        int tail = cut == PLAIN_CUT_MIDDLE && !narrow ? room / 2 : 0;
         size_t before = out->len;
-        str_addn(out, str_text(&safe), head_bytes(str_text(&safe), room - tail));
-        str_add(out, dots);
+        str_addn(out, str_text(&safe),
+                 head_bytes(str_text(&safe), narrow ? columns : room - tail));
+        str_add(out, narrow ? "" : dots);
         str_add(out, tail_of(str_text(&safe), tail));
         width = out->failed ? 0 : plain_width(out->data + before);
     }

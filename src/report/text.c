@@ -168,7 +168,7 @@ static void put_wait(struct text *t, const struct columns *c, const char *cause,
                           PLAIN_CUT_MIDDLE);
     page_spaces(p, c->resource - width);
     put_time(p, w->ns, w->evidence, c->time);
-    page_right(p, TONE_PLAIN, unit_format_share(buf, sizeof(buf), w->share), c->share);
+    page_right(p, TONE_PLAIN, phrase_share(buf, sizeof(buf), w->share), c->share);
     if (c->money)
         page_right(p, TONE_PLAIN,
                    isfinite(w->money)
