@@ -75,6 +75,19 @@ static size_t utf8_len(const unsigned char *p)
     return n;
 }
 
+/* Two- and three-byte characters that steer a terminal or hide text: C1 controls, zero-width
+ * and direction marks, line separators. */
+static unsigned hidden_code(const unsigned char *p, size_t n)
+{
+    unsigned code = n == 2 ? (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu)
+                    : n == 3 ? (p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu)
+                             : 0;
+    bool hidden = (code >= 0x80 && code <= 0x9f) || (code >= 0x200b && code <= 0x200f) ||
+                  (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) ||
+                  code == 0xfeff;
+    return hidden ? code : 0;
+}
+
 static void add_escaped(struct str *out, const char *text)
 {
     const unsigned char *p = (const unsigned char *)text;
@@ -84,6 +97,9 @@ static void add_escaped(struct str *out, const char *text)
         if (!n) {
             str_add(out, "\\ufffd");
             p++;
+        } else if (n > 1 && hidden_code(p, n)) {
+            str_addf(out, "\\u%04x", hidden_code(p, n));
+            p += n;
         } else if (n > 1) {
             str_addn(out, (const char *)p, n);
             p += n;
