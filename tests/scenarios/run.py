@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Runs the scenarios under gpufeed and compares its ledger with the jobs' own truth.
 
-    run.py [--build DIR] [--only NAME[,NAME]] [--short] [--unprivileged] [--gain] [--truth]
-           [--table] [--python PATH] [--keep DIR]
+    run.py [--build DIR] [--only NAME[,NAME]] [--short] [--privileged] [--unprivileged] [--gain]
+           [--truth] [--table] [--python PATH] [--keep DIR]
 
 --short        a quarter of the steps, twice the tolerance (`make test`)
---unprivileged root prepares the world, gpufeed runs as nobody (sampler)
+--privileged   only as root (wait chain)
+--unprivileged only as nobody (sampler): root prepares the world, gpufeed runs without rights
 --gain         runs each curable scenario again without its cause: saved against promised
+               (always so in a full run; wait chain only)
 --truth        no gpufeed: prints the truth alone
 --table        prints the whole comparison of scenarios that pass, too
 --keep DIR     keeps recordings, reports and truth there
@@ -168,7 +170,7 @@ def report_json(options, recording):
 
 def keep(options, name, folder):
     if options.keep:
-        to = os.path.join(options.keep, name)
+        to = os.path.join(options.keep, name + ("-nobody" if options.unprivileged else ""))
         shutil.rmtree(to, ignore_errors=True)
         shutil.copytree(folder, to)
 
@@ -290,12 +292,13 @@ class Runner:
         scale = 2 if options.short else 1
         self.points = scale * (POINTS_SAMPLED if options.unprivileged else POINTS)
         self.unknown = None if options.unprivileged else scale * UNKNOWN
+        self.again = not options.unprivileged and (options.gain or not options.short)
         self.passed, self.failed, self.skipped = 0, 0, 0
         self.gains = []
 
     def truth_alone(self, s):
         print_truth(execute(s, self.options, s.name))
-        if s.cure is not None and self.options.gain:
+        if s.cure is not None and self.again:
             print("    cured:")
             print_truth(execute(scenarios.laid_over(s, s.cure), self.options, s.name + "-cured"))
         return []
@@ -308,7 +311,7 @@ class Runner:
             complaints += [f"device {account['device']}: {w}" for w in wrong]
             if complaints or self.options.table:
                 print_rows(rows)
-        if s.cure is not None and self.options.gain:
+        if s.cure is not None and self.again:
             cured = execute(scenarios.laid_over(s, s.cure), self.options, s.name + "-cured")
             said, saved, length = judge_gain(s, first, cured)
             self.gains.append((s.name, s.expect, length, said, saved))
@@ -345,13 +348,6 @@ class Runner:
             print(f"{name:24}{finding:28}{length:8.2f}s{said:9.2f}s{saved:8.2f}s"
                   f"{100 * (said - saved) / length:+8.1f}%")
 
-    def finish(self):
-        self.print_gains()
-        skipped = f", {self.skipped} skipped" if self.skipped else ""
-        print(f"{self.passed} passed, {self.failed} failed{skipped}")
-        if self.failed:
-            return 1
-        return 0 if self.passed else 77
 
 
 def parse():
@@ -360,7 +356,7 @@ def parse():
     p.add_argument("--build", default=os.path.join(root, "build"))
     p.add_argument("--tests", help="folder of httpstore, slowfs and threads")
     p.add_argument("--only", default="")
-    for name in ("short", "unprivileged", "gain", "truth", "table"):
+    for name in ("short", "privileged", "unprivileged", "gain", "truth", "table"):
         p.add_argument("--" + name, action="store_true")
     p.add_argument("--python", default="/usr/bin/python3", help="interpreter of the jobs")
     p.add_argument("--keep")
@@ -379,6 +375,23 @@ def chosen(options):
     return [s for s in scenarios.TABLE if not names or s.name in names]
 
 
+def modes(options):
+    """The options of each pass: as root, as nobody, or both."""
+    both = options.privileged == options.unprivileged
+    for unprivileged in (False, True):
+        if (both and not (unprivileged and options.truth)) or options.unprivileged == unprivileged:
+            yield argparse.Namespace(**{**vars(options), "unprivileged": unprivileged})
+
+
+def summary(runners):
+    passed, failed, skipped = (sum(getattr(r, k) for r in runners)
+                               for k in ("passed", "failed", "skipped"))
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    if failed:
+        return 1
+    return 0 if passed else 77
+
+
 def main():
     options = parse()
     if os.geteuid():
@@ -388,14 +401,18 @@ def main():
     def interrupted(*_):
         raise KeyboardInterrupt
     signal.signal(signal.SIGTERM, interrupted)
-    runner = Runner(options)
+    runners = []
     try:
-        for s in chosen(options):
-            runner.one(s)
+        for mode in modes(options):
+            runners.append(Runner(mode))
+            print("-- " + ("sampler, as nobody" if mode.unprivileged else "wait chain, as root"))
+            for s in chosen(options):
+                runners[-1].one(s)
+            runners[-1].print_gains()
     except KeyboardInterrupt:
         print("interrupted")
         sys.exit(130)
-    sys.exit(runner.finish())
+    sys.exit(summary(runners))
 
 
 if __name__ == "__main__":
