@@ -20,7 +20,7 @@ typedef int64_t s64;
 typedef int32_t s32;
 #endif
 
-enum bpf_record_kind { BPF_OFFCORE = 1, BPF_FORK, BPF_EXEC, BPF_EXIT, BPF_CALL, BPF_HOST };
+enum bpf_record_kind { BPF_OFFCORE = 1, BPF_FORK, BPF_EXEC, BPF_EXITED, BPF_CALLED, BPF_HOST };
 
 enum bpf_file_kind {
     BPF_FILE_NONE,
@@ -45,7 +45,19 @@ enum bpf_off_flag {
     BPF_OFF_UNINTR = 1 << 5,     /* TASK_UNINTERRUPTIBLE */
     BPF_OFF_RECLAIM = 1 << 6,    /* in direct reclaim or swap-in */
     BPF_OFF_KTHREAD_WAKER = 1 << 7,
+    BPF_OFF_OPEN = 1 << 8,       /* asked for by a snapshot: still off, t_in is "now" */
 };
+
+/* How the first argument of a system call leads to a file; the table comes from user space. */
+enum bpf_syscall_class {
+    BPF_SYSCALL_NONE,
+    BPF_SYSCALL_FD,     /* argument 0 is the descriptor */
+    BPF_SYSCALL_POLL,   /* pollfd array and count */
+    BPF_SYSCALL_SELECT, /* count and bit sets */
+    BPF_SYSCALL_EPOLL,
+    BPF_SYSCALL_PATH, /* the path walk tells the file system */
+};
+#define BPF_SYSCALLS 512
 
 struct bpf_off {
     u32 kind; /* BPF_OFFCORE */
@@ -55,13 +67,14 @@ struct bpf_off {
     u32 waker_tid, waker_tgid;
     s32 syscall; /* -1: none */
     u32 file_kind;
-    u64 ino;
+    u64 ino; /* pipe, file; eventfd: its id; UNIX socket: the smaller inode of the pair */
     u32 dev; /* as the kernel's s_dev (MAJOR << 20 | MINOR) */
     u32 fs_magic;
     u64 sock_rx, sock_tx; /* TCP bytes received, bytes acked, at t_in */
     u32 sock_rx_during;   /* received from t_out to t_in */
     u32 sock_unsent;      /* queued or in flight at t_out */
     u8 addr[16];          /* peer; IPv4 as ::ffff:a.b.c.d */
+    u8 local_addr[16];
     u16 peer_port, local_port;
     u32 netns; /* inode of the socket's network namespace */
     u64 fault_ino; /* file whose pages this thread put into the page cache during the wait; 0 none */
@@ -71,16 +84,16 @@ struct bpf_off {
 };
 
 struct bpf_task {
-    u32 kind; /* BPF_FORK, BPF_EXEC, BPF_EXIT */
+    u32 kind; /* BPF_FORK, BPF_EXEC, BPF_EXITED */
     u32 tid, tgid, parent_tgid;
     u64 t;
-    u32 exit_code; /* BPF_EXIT */
+    u32 exit_code; /* BPF_EXITED */
     u32 outside;   /* 1: followed, but not of the job */
     char comm[16];
 };
 
 struct bpf_call {
-    u32 kind; /* BPF_CALL */
+    u32 kind; /* BPF_CALLED */
     u32 call; /* enum call_kind of model/event.h */
     u64 t0, t1;
     u32 tid, tgid;

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/*
+ * wait: records when and why watched threads leave their core and who wakes them.
+ *
+ * One record per blocked interval, written when the thread is back on a core.
+ * A preemption shorter than short_runnable_ns is not reported by itself: such
+ * times are summed per thread and reported as one interval that ends with the
+ * last of them, so that the sum is right to within short_runnable_ns a thread.
+ * Nothing here waits, allocates under the run queue lock or wakes the reader.
+ */
+#include "state.bpf.h"
+
+#include "file.bpf.h"
+
+#include "call.bpf.h"
+
+char wait_license[] SEC("license") = "Dual MIT/GPL";
+
+#define EARLY_WAKE_NS 20000 /* a wake that raced with the switch came at most this much before */
+
+static __always_inline void name_task(char *to, struct task_struct *p)
+{
+    __builtin_memcpy(to, p->comm, 16);
+}
+
+static __always_inline void emit(struct thread *t, struct task_struct *p, u64 now, u32 flags)
+{
+    struct bpf_off *o = bpf_ringbuf_reserve(&ring, sizeof(*o), 0);
+
+    if (!o) {
+        count_lost(BPF_LOST_RING);
+        return;
+    }
+    o->kind = BPF_OFFCORE;
+    o->flags = t->flags | flags;
+    o->t_out = t->t_out;
+    o->t_wake = t->t_wake;
+    o->t_in = now;
+    o->tid = p->pid;
+    o->tgid = p->tgid;
+    o->waker_tid = t->waker_tid;
+    o->waker_tgid = t->waker_tgid;
+    o->waker_kind = t->waker_kind;
+    o->syscall = t->syscall;
+    o->file_kind = t->file_kind;
+    o->ino = t->ino;
+    o->dev = t->dev;
+    o->fs_magic = t->magic;
+    o->fault_ino = t->fault_ino;
+    o->fault_dev = t->fault_dev;
+    __builtin_memset(&o->sock_rx, 0, __builtin_offsetof(struct bpf_off, fault_ino) -
+                                         __builtin_offsetof(struct bpf_off, sock_rx));
+    if (t->sock)
+        fill_socket(o, t);
+    name_task(o->comm, p);
+    bpf_ringbuf_submit(o, BPF_RB_NO_WAKEUP);
+}
+
+/* Why a thread that goes to sleep does so. */
+static __always_inline void explain(struct thread *t, struct task_struct *p)
+{
+    struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(p);
+    s64 nr = REGS_SYSCALL(regs);
+
+    t->syscall = nr;
+    if (nr < 0) {
+        t->flags |= BPF_OFF_FAULT;
+        if (t->fault_ip != REGS_IP(regs))
+            t->fault_ino = t->fault_dev = 0;
+        return;
+    }
+    if (nr >= BPF_SYSCALLS)
+        return;
+    switch (syscall_class[nr & (BPF_SYSCALLS - 1)]) {
+    case BPF_SYSCALL_FD:
+        describe_fd(t, p, REGS_ARG(regs, 0));
+        break;
+    case BPF_SYSCALL_POLL:
+        describe_poll(t, p, REGS_ARG(regs, 0), REGS_ARG(regs, 1));
+        break;
+    case BPF_SYSCALL_SELECT:
+        describe_select(t, p, REGS_ARG(regs, 0), REGS_ARG(regs, 1), REGS_ARG(regs, 2));
+        break;
+    case BPF_SYSCALL_EPOLL:
+        describe_epoll(t, p, REGS_ARG(regs, 0));
+        break;
+    case BPF_SYSCALL_PATH:
+        describe_path(t, p);
+        break;
+    }
+}
+
+static __always_inline void leave(struct thread *t, struct task_struct *task, bool preempted,
+                                  u32 state, u64 now)
+{
+    if (state & TASK_DEAD)
+        return;
+    t->file_kind = BPF_FILE_NONE;
+    t->syscall = -1;
+    t->sock = 0;
+    t->epoll = 0;
+    t->dev = 0;
+    t->magic = 0;
+    t->ino = 0;
+    if (preempted || !state) {
+        t->flags = BPF_OFF_RUNNABLE;
+        t->t_wake = now;
+        t->waker_tid = t->waker_tgid = t->waker_kind = 0;
+        t->t_out = now;
+        return;
+    }
+    t->flags &= BPF_OFF_WAKE_IRQ | BPF_OFF_KTHREAD_WAKER;
+    if (!t->t_wake || t->t_wake + EARLY_WAKE_NS < now) {
+        t->t_wake = 0;
+        t->flags = 0;
+        t->waker_tid = t->waker_tgid = t->waker_kind = 0;
+    }
+    if (state & TASK_UNINTERRUPTIBLE)
+        t->flags |= BPF_OFF_UNINTR;
+    if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+        t->flags |= BPF_OFF_IOWAIT;
+    if (t->reclaim)
+        t->flags |= BPF_OFF_RECLAIM;
+    explain(t, task);
+    t->t_out = now; /* last: from here on a waker is ours */
+}
+
+/* Adds up short preemptions; reports when they are worth a record. */
+static __always_inline void enter_runnable(struct thread *t, struct task_struct *p, u64 now)
+{
+    u64 sum = t->runnable_ns + (now - t->t_out);
+
+    if (sum < short_runnable_ns || now - sum < t->t_in) {
+        t->runnable_ns = sum;
+        return;
+    }
+    t->t_out = t->t_wake = now - sum;
+    t->runnable_ns = 0;
+    t->fault_ino = t->fault_dev = 0;
+    emit(t, p, now, 0);
+    t->t_in = now;
+}
+
+static __always_inline void enter(struct thread *t, struct task_struct *p, u64 now)
+{
+    if (t->flags & BPF_OFF_RUNNABLE) {
+        enter_runnable(t, p, now);
+    } else {
+        if (t->epoll)
+            epoll_ready(t);
+        if (t->t_wake < t->t_out) /* raced with the switch: woken at once */
+            t->t_wake = t->t_wake ? t->t_out : 0;
+        emit(t, p, now, 0);
+        t->t_in = now;
+        t->fault_ino = t->fault_dev = 0;
+    }
+    t->t_out = 0;
+    t->t_wake = 0;
+}
+
+SEC("tp_btf/sched_switch")
+int on_switch(u64 *ctx)
+{
+    bool preempted = ctx[0];
+    struct task_struct *prev = (struct task_struct *)ctx[1];
+    struct task_struct *next = (struct task_struct *)ctx[2];
+    struct thread *in, *out;
+    u64 now = 0;
+
+    in = thread_of(next);
+    if (in && in->t_out) {
+        now = bpf_ktime_get_ns();
+        enter(in, next, now);
+    }
+    out = thread_of(prev);
+    if (out) {
+        u32 state = have_prev_state ? (u32)ctx[3] : prev->__state;
+
+        if (!now)
+            now = bpf_ktime_get_ns();
+        leave(out, prev, preempted, state, now);
+    }
+    return 0;
+}
+
+/*
+ * Interrupt handlers run on the core's own stack, except when they interrupt user mode; then
+ * the interrupted thread is in no system call. Programs with less than 64 bytes of
+ * stack run on the kernel stack of whoever they trace, so our frame tells where we are.
+ */
+static __always_inline bool in_interrupt_by_stack(struct task_struct *current)
+{
+    u64 here, base = (u64)current->stack - bpf_get_current_task();
+    struct pt_regs *regs;
+
+    asm volatile("%0 = r10; %0 -= %1" : "=&r"(here) : "r"(current));
+    if (here - base >= THREAD_BYTES)
+        return true;
+    if (current->flags & PF_KTHREAD)
+        return false;
+    regs = (struct pt_regs *)bpf_task_pt_regs(current);
+    return REGS_SYSCALL(regs) < 0;
+}
+
+static __always_inline bool in_interrupt_by_count(void)
+{
+    u32 zero = 0, *depth = bpf_map_lookup_elem(&irq_depth, &zero);
+
+    return depth && *depth;
+}
+
+SEC("tp_btf/sched_waking")
+int on_waking(u64 *ctx)
+{
+    struct task_struct *current;
+    struct thread *t = thread_of((struct task_struct *)ctx[0]);
+
+    if (!t || (t->t_out && (t->t_wake >= t->t_out || (t->flags & BPF_OFF_RUNNABLE))))
+        return 0;
+    t->flags &= ~(BPF_OFF_WAKE_IRQ | BPF_OFF_KTHREAD_WAKER);
+    current = bpf_get_current_task_btf();
+    if (irq_by_stack ? in_interrupt_by_stack(current) : in_interrupt_by_count()) {
+        t->flags |= BPF_OFF_WAKE_IRQ;
+        t->waker_tid = t->waker_tgid = t->waker_kind = 0;
+    } else {
+        t->waker_tid = current->pid;
+        t->waker_tgid = current->tgid;
+        t->waker_kind = 0;
+        if (current->flags & PF_KTHREAD) {
+            t->flags |= BPF_OFF_KTHREAD_WAKER;
+            t->waker_kind = 1;
+        }
+    }
+    t->t_wake = bpf_ktime_get_ns();
+    return 0;
+}
+
+/* The file whose pages this thread asks the disk for, and from which instruction. */
+static __always_inline void note_fault(struct thread *t, struct task_struct *p,
+                                       struct address_space *mapping)
+{
+    struct inode *inode = mapping ? FIELD(struct address_space, mapping, host) : 0;
+    struct super_block *sb = inode ? FIELD(struct inode, inode, i_sb) : 0;
+
+    if (!sb)
+        return;
+    t->fault_ino = FIELD(struct inode, inode, i_ino);
+    t->fault_dev = FIELD(struct super_block, sb, s_dev);
+    t->fault_ip = REGS_IP((struct pt_regs *)bpf_task_pt_regs(p));
+}
+
+SEC("tp_btf/mm_filemap_add_to_page_cache")
+int on_page_added(u64 *ctx)
+{
+    struct task_struct *p = bpf_get_current_task_btf();
+    struct thread *t = thread_of(p);
+    struct address_space *mapping;
+
+    if (!t)
+        return 0;
+    if (bpf_core_type_exists(struct folio))
+        mapping = FIELD(struct folio, ctx[0], mapping);
+    else
+        mapping = FIELD(struct page, ctx[0], mapping);
+    note_fault(t, p, mapping);
+    return 0;
+}
+
+SEC("tp_btf/mm_filemap_fault")
+int on_file_fault(u64 *ctx)
+{
+    struct task_struct *p = bpf_get_current_task_btf();
+    struct thread *t = thread_of(p);
+
+    if (t)
+        note_fault(t, p, (struct address_space *)ctx[0]);
+    return 0;
+}
+
+static __always_inline int reclaim(bool begin)
+{
+    struct thread *t = thread_of(bpf_get_current_task_btf());
+
+    if (t)
+        t->reclaim = begin;
+    return 0;
+}
+
+SEC("tp_btf/mm_vmscan_direct_reclaim_begin")
+int on_reclaim_in(u64 *ctx)
+{
+    return reclaim(true);
+}
+
+SEC("tp_btf/mm_vmscan_direct_reclaim_end")
+int on_reclaim_out(u64 *ctx)
+{
+    return reclaim(false);
+}
+
+SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
+int on_memcg_in(u64 *ctx)
+{
+    return reclaim(true);
+}
+
+SEC("tp_btf/mm_vmscan_memcg_reclaim_end")
+int on_memcg_out(u64 *ctx)
+{
+    return reclaim(false);
+}
+
+static __always_inline void emit_task(u32 kind, struct task_struct *p, u32 outside)
+{
+    struct bpf_task *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+
+    if (!r) {
+        count_lost(BPF_LOST_RING);
+        return;
+    }
+    r->kind = kind;
+    r->tid = p->pid;
+    r->tgid = p->tgid;
+    r->parent_tgid = p->real_parent->tgid;
+    r->t = bpf_ktime_get_ns();
+    r->exit_code = kind == BPF_EXITED ? p->exit_code : 0;
+    r->outside = outside;
+    name_task(r->comm, p);
+    bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void adopt(struct task_struct *p, u32 outside)
+{
+    struct thread *t;
+
+    if (thread_of(p))
+        return;
+    t = bpf_task_storage_get(&threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (!t) {
+        count_lost(BPF_LOST_MAP);
+        return;
+    }
+    t->outside = outside;
+    t->t_in = bpf_ktime_get_ns();
+    emit_task(BPF_FORK, p, outside);
+}
+
+SEC("tp_btf/sched_process_fork")
+int on_fork(u64 *ctx)
+{
+    struct task_struct *parent = (struct task_struct *)ctx[0];
+    struct task_struct *child = (struct task_struct *)ctx[1];
+    u32 tgid = parent->tgid;
+    struct watch *w = bpf_map_lookup_elem(&watched, &tgid), child_watch;
+
+    if (!w)
+        return 0;
+    child_watch.outside = w->outside;
+    if (child->tgid != tgid) {
+        if (w->outside)
+            return 0;
+        tgid = child->tgid;
+        if (bpf_map_update_elem(&watched, &tgid, &child_watch, BPF_ANY))
+            count_lost(BPF_LOST_MAP);
+    }
+    adopt(child, child_watch.outside);
+    return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int on_exec(u64 *ctx)
+{
+    struct task_struct *p = (struct task_struct *)ctx[0];
+    struct thread *t = thread_of(p);
+
+    if (t)
+        emit_task(BPF_EXEC, p, t->outside);
+    return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int on_exit(u64 *ctx)
+{
+    struct task_struct *p = (struct task_struct *)ctx[0];
+    struct thread *t = thread_of(p);
+    u32 tgid = p->tgid;
+
+    if (!t)
+        return 0;
+    emit_task(BPF_EXITED, p, t->outside);
+    if (p->signal->live.counter == 0)
+        bpf_map_delete_elem(&watched, &tgid);
+    return 0;
+}
+
+/* Starts watching the threads that exist already: those of watched groups and, for the job,
+ * those of its children. User space runs it again until counts[4] stays 0. */
+SEC("iter/task")
+int find_threads(struct bpf_iter__task *ctx)
+{
+    struct task_struct *p = ctx->task;
+    struct watch *w, child = {};
+    u32 tgid, parent, slot = 4;
+    u64 *added;
+
+    if (!p || (p->flags & PF_KTHREAD))
+        return 0;
+    tgid = p->tgid;
+    w = bpf_map_lookup_elem(&watched, &tgid);
+    if (!w) {
+        parent = p->real_parent->tgid;
+        w = bpf_map_lookup_elem(&watched, &parent);
+        if (!w || w->outside)
+            return 0;
+        if (bpf_map_update_elem(&watched, &tgid, &child, BPF_NOEXIST))
+            count_lost(BPF_LOST_MAP);
+        added = bpf_map_lookup_elem(&counts, &slot);
+        if (added)
+            (*added)++;
+        adopt(p, 0);
+        return 0;
+    }
+    adopt(p, w->outside);
+    return 0;
+}
+
+/* Reports threads that are off their core right now. */
+SEC("iter/task")
+int report_open(struct bpf_iter__task *ctx)
+{
+    struct task_struct *p = ctx->task;
+    struct thread *t;
+
+    if (!p)
+        return 0;
+    t = thread_of(p);
+    if (t && t->t_out)
+        emit(t, p, bpf_ktime_get_ns(), BPF_OFF_OPEN);
+    return 0;
+}
+
+/* ---- interrupts by counting, for kernels whose stacks do not tell ---- */
+
+static __always_inline int irq_step(int step)
+{
+    u32 zero = 0, *depth = bpf_map_lookup_elem(&irq_depth, &zero);
+
+    if (depth && (step > 0 || *depth))
+        *depth += step;
+    return 0;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int on_irq_in(u64 *ctx)
+{
+    return irq_step(1);
+}
+
+SEC("tp_btf/irq_handler_exit")
+int on_irq_out(u64 *ctx)
+{
+    return irq_step(-1);
+}
+
+SEC("tp_btf/softirq_entry")
+int on_softirq_in(u64 *ctx)
+{
+    return irq_step(1);
+}
+
+SEC("tp_btf/softirq_exit")
+int on_softirq_out(u64 *ctx)
+{
+    return irq_step(-1);
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int on_timer_in(u64 *ctx)
+{
+    return irq_step(1);
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int on_timer_out(u64 *ctx)
+{
+    return irq_step(-1);
+}
+
+/* ---- calibration of the stack method, attached for a moment while opening ---- */
+
+static __always_inline void calibrate(u32 slot)
+{
+    u64 *n;
+
+    slot += in_interrupt_by_stack(bpf_get_current_task_btf());
+    n = bpf_map_lookup_elem(&counts, &slot);
+    if (n)
+        __sync_fetch_and_add(n, 1);
+}
+
+/* Whoever gives up its core is in task context; page faults are left out, see above. */
+SEC("tp_btf/sched_switch")
+int calibrate_task(u64 *ctx)
+{
+    struct task_struct *prev = (struct task_struct *)ctx[1];
+    bool preempted = ctx[0];
+
+    if (preempted)
+        return 0;
+    if (!(prev->flags & PF_KTHREAD) && REGS_SYSCALL((struct pt_regs *)bpf_task_pt_regs(prev)) < 0)
+        return 0;
+    calibrate(0);
+    return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int calibrate_irq(u64 *ctx)
+{
+    calibrate(2);
+    return 0;
+}
