@@ -263,6 +263,21 @@ static int64_t axis_step(int64_t span)
     return step;
 }
 
+/* "20 s", from a minute on "4 min" and, on lines of an hour or more, "1:30 h". */
+static const char *axis_label(char *buf, size_t size, int64_t t, int64_t step, int64_t span)
+{
+    int64_t minutes = t / (60 * NS_PER_S);
+    if (!t)
+        snprintf(buf, size, "0");
+    else if (step < 60 * NS_PER_S)
+        unit_format_ns(buf, size, t);
+    else if (unit_seconds(span) < S_PER_HOUR)
+        snprintf(buf, size, "%lld min", (long long)minutes);
+    else
+        snprintf(buf, size, "%lld:%02lld h", (long long)(minutes / 60), (long long)(minutes % 60));
+    return buf;
+}
+
 static void add_axis(struct str *out, int64_t span)
 {
     char buf[32];
@@ -271,7 +286,7 @@ static void add_axis(struct str *out, int64_t span)
     for (int64_t t = 0; t <= span; t += step) {
         double at = (double)t / (double)span * 100.0;
         str_addf(out, "<span%s style=\"left:%.2f%%\">%s</span>", at > 92 ? " class=\"end\"" : "",
-                 at, t ? unit_format_ns(buf, sizeof(buf), t) : "0");
+                 at, axis_label(buf, sizeof(buf), t, step, span));
     }
     str_add(out, "</div>\n");
 }

@@ -40,7 +40,7 @@ def as_json(view):
 GOLDEN = ([(v, "text", ()) for v in VIEWS] + [("starving", "text", (80,)), ("many", "text", (120,)),
           ("starving", "text", ("ascii", 80)), ("starving", "text", ("colour",)),
           ("starving", "chains", ()), ("hostile", "chains", ("ascii",)), ("healthy", "chains", ())]
-          + [(v, "json", ()) for v in VIEWS])
+          + [(v, "json", ()) for v in VIEWS if v != "hostile"])
 
 
 @pytest.mark.parametrize("view,face,options", GOLDEN)
