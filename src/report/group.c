@@ -23,8 +23,8 @@ static bool alike(const struct report_accelerator *a, const struct report_accele
     if (a->ns <= 0 || b->ns <= 0)
         return a->ns <= 0 && b->ns <= 0;
     for (int s = 0; s < STATE_COUNT; s++)
-        if (fabs((double)a->state_ns[s] / (double)a->ns -
-                 (double)b->state_ns[s] / (double)b->ns) > SUM_ALIKE)
+        if (fabs((double)a->state_ns[s] / (double)a->ns - (double)b->state_ns[s] / (double)b->ns) >
+            SUM_ALIKE)
             return false;
     return true;
 }

@@ -13,16 +13,16 @@
 /* Nothing is loaded and nothing runs, whatever a hostile name slips in. */
 #define POLICY "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
-#define LOGO                                                                                      \
-    "<svg viewBox=\"0 0 22 22\" aria-hidden=\"true\"><rect class=\"s-compute\" x=\"1\" y=\"11\" " \
+#define LOGO                                                                                       \
+    "<svg viewBox=\"0 0 22 22\" aria-hidden=\"true\"><rect class=\"s-compute\" x=\"1\" y=\"11\" "  \
     "width=\"4\" height=\"10\" rx=\"1.5\"/><rect class=\"s-wait\" x=\"6.5\" y=\"15\" width=\"4\" " \
-    "height=\"6\" rx=\"1.5\"/><rect class=\"s-compute\" x=\"12\" y=\"6\" width=\"4\" "            \
-    "height=\"15\" rx=\"1.5\"/><rect class=\"s-compute\" x=\"17.5\" y=\"1\" width=\"4\" "         \
+    "height=\"6\" rx=\"1.5\"/><rect class=\"s-compute\" x=\"12\" y=\"6\" width=\"4\" "             \
+    "height=\"15\" rx=\"1.5\"/><rect class=\"s-compute\" x=\"17.5\" y=\"1\" width=\"4\" "          \
     "height=\"20\" rx=\"1.5\"/></svg>"
 
-#define HATCH                                                                                     \
-    "<svg class=\"none\" aria-hidden=\"true\"><defs><pattern id=\"hatch\" width=\"7\" "           \
-    "height=\"7\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"               \
+#define HATCH                                                                                      \
+    "<svg class=\"none\" aria-hidden=\"true\"><defs><pattern id=\"hatch\" width=\"7\" "            \
+    "height=\"7\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"                \
     "<path d=\"M0 0v7\"/></pattern></defs></svg>\n"
 
 static void add_top(struct str *out, const struct report *r)
@@ -95,12 +95,10 @@ static void add_hero(struct str *out, const struct report *r, const struct sum *
         str_add(out, "Verdict");
     }
     str_add(out, "</p>");
-    html_element(out, "p", "verdict",
-                 v->sentence ? v->sentence : "Unknown: too little was seen.");
+    html_element(out, "p", "verdict", v->sentence ? v->sentence : "Unknown: too little was seen.");
     str_add(out, "</div>");
     if (known)
-        add_ring(out, v->utilisation,
-                 s->ns > 0 ? (double)s->waited_ns / (double)s->ns : 0);
+        add_ring(out, v->utilisation, s->ns > 0 ? (double)s->waited_ns / (double)s->ns : 0);
     str_add(out, "</section>\n");
 }
 

@@ -35,8 +35,9 @@ static void add_finding(struct str *out, const struct report *r, size_t index)
     const struct report_finding *f = &r->findings[index];
     struct str gain = {0};
     phrase_gain(r, f, &gain);
-    str_addf(out, "<article class=\"finding\"><b aria-hidden=\"true\">%zu</b><div>"
-                  "<div class=\"ftop\"><span class=\"badge %s\">%s</span>",
+    str_addf(out,
+             "<article class=\"finding\"><b aria-hidden=\"true\">%zu</b><div>"
+             "<div class=\"ftop\"><span class=\"badge %s\">%s</span>",
              index + 1, severity_name(f->severity), severity_name(f->severity));
     html_element(out, "h3", NULL, f->title ? f->title : f->id);
     if (f->id && f->title)

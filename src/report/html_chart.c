@@ -202,8 +202,7 @@ static void add_layer(struct str *out, const struct line *l, int layer)
         for (int k = 0; k < layer; k++)
             below += l->bins[b][k];
         if (!any)
-            str_addf(out, "<path class=\"%s\" d=\"",
-                     layer_class(l, layer, class, sizeof(class)));
+            str_addf(out, "<path class=\"%s\" d=\"", layer_class(l, layer, class, sizeof(class)));
         any = true;
         double height = l->bins[b][layer] / total * 100.0;
         str_addf(out, "M%zu %.2fh1v%.2fh-1z", b, 100.0 - below / total * 100.0 - height, height);
@@ -230,8 +229,9 @@ static void add_plot(struct str *out, const struct line *l, const char *label)
 {
     str_add(out, "<div class=\"plot\"><i style=\"top:0\">100 %</i><i style=\"top:calc(50% - 6px)\">"
                  "50 %</i><i style=\"bottom:0\">0 %</i>");
-    str_addf(out, "<svg role=\"img\" viewBox=\"0 0 %zu 100\" preserveAspectRatio=\"none\" "
-                  "aria-label=\"",
+    str_addf(out,
+             "<svg role=\"img\" viewBox=\"0 0 %zu 100\" preserveAspectRatio=\"none\" "
+             "aria-label=\"",
              l->count);
     html_text(out, label);
     str_add(out, " over time; the same figures are in the table below\">"
@@ -251,8 +251,8 @@ static void add_plot(struct str *out, const struct line *l, const char *label)
 /* A round step that gives three to seven marks: 1, 2, 5 x 10^n below a minute, then clock steps. */
 static int64_t axis_step(int64_t span)
 {
-    static const int64_t clock_seconds[] = {60,   120,  300,   600,   900,   1800, 3600,
-                                            7200, 10800, 21600, 43200, 86400};
+    static const int64_t clock_seconds[] = {60,   120,  300,   600,   900,   1800,
+                                            3600, 7200, 10800, 21600, 43200, 86400};
     int64_t want = span / (unit_seconds(span) < S_PER_HOUR ? 6 : 4), step = 1;
     for (int i = 0; step < want && step < 50 * NS_PER_S; i++)
         step = i % 3 == 1 ? step / 2 * 5 : step * 2;

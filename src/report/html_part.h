@@ -39,7 +39,8 @@ void html_legend(struct str *out, const struct html_part *parts, size_t count);
 const char *html_cause_class(char *buf, size_t size, enum cause c);
 
 /* Sections; each leaves itself out when it has nothing to show. */
-void html_states(struct str *out, const struct report *r, const struct sum *s); /* with the time line */
+void html_states(struct str *out, const struct report *r,
+                 const struct sum *s); /* with the time line */
 void html_timeline(struct str *out, const struct report *r, const struct sum *s);
 void html_waits(struct str *out, const struct report *r, const struct sum *s);
 void html_chains(struct str *out, const struct report *r);

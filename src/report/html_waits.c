@@ -52,7 +52,8 @@ void html_waits(struct str *out, const struct report *r, const struct sum *s)
     html_card(out, "What it waited for",
               r->accelerator_count > 1 ? "all accelerators together" : NULL);
     str_addf(out,
-             "<table class=\"waits\"><tr><th scope=\"col\">cause and resource</th><th scope=\"col\" class=\"n\">"
+             "<table class=\"waits\"><tr><th scope=\"col\">cause and resource</th><th "
+             "scope=\"col\" class=\"n\">"
              "time</th><th scope=\"col\" class=\"n\">share</th>%s</tr>\n",
              r->money.currency ? "<th scope=\"col\" class=\"n\">cost</th>" : "");
     for (size_t i = 0; i < shown; i++)
@@ -136,7 +137,7 @@ static int by_amount(const void *a, const void *b)
 }
 
 /* What was spent, by what the accelerators did: compute, each cause, and the rest (unused or
- * not seen). Amounts come from the view alone. */
+ * not seen). Compute has its share of what was spent, the causes what the view says. */
 void html_money(struct str *out, const struct report *r, const struct sum *s)
 {
     const struct report_money *m = &r->money;
@@ -149,8 +150,8 @@ void html_money(struct str *out, const struct report *r, const struct sum *s)
     for (int c = CAUSE_NONE + 1; c < CAUSE_COUNT; c++) {
         if (!isfinite(m->by_cause[c]) || m->by_cause[c] <= 0)
             continue;
-        add_amount(&parts[n++], html_cause_class(classes[c], sizeof(classes[c]), c),
-                   cause_title(c), m->by_cause[c], m->currency);
+        add_amount(&parts[n++], html_cause_class(classes[c], sizeof(classes[c]), c), cause_title(c),
+                   m->by_cause[c], m->currency);
         waited += m->by_cause[c];
     }
     qsort(parts + 1, n - 1, sizeof(*parts), by_amount);

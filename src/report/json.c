@@ -10,8 +10,8 @@
 #define SELF "gpufeed" /* source of evidence about the measurement itself */
 
 /* value: the text unless NULL, else the number. */
-static void item(struct json *j, const char *name, double value, const char *text,
-                 const char *unit, const char *source)
+static void item(struct json *j, const char *name, double value, const char *text, const char *unit,
+                 const char *source)
 {
     json_object(j);
     json_kstring(j, "name", name ? name : "");

@@ -161,18 +161,16 @@ void phrase_cost(const struct report *r, struct str *out)
     const struct report_tool *t = &r->tool;
     char buf[BUF];
     if (isfinite(t->cpu_seconds)) {
-        str_addf(out, "%s of CPU",
-                 unit_format_ns(buf, sizeof(buf), unit_ns(t->cpu_seconds)));
+        str_addf(out, "%s of CPU", unit_format_ns(buf, sizeof(buf), unit_ns(t->cpu_seconds)));
         if (r->span_ns > 0)
-            str_addf(out, " (%s of a core)",
-                     unit_format_share(buf, sizeof(buf),
-                                       t->cpu_seconds / unit_seconds(r->span_ns)));
+            str_addf(
+                out, " (%s of a core)",
+                unit_format_share(buf, sizeof(buf), t->cpu_seconds / unit_seconds(r->span_ns)));
     } else {
         str_add(out, "CPU time unknown");
     }
     if (isfinite(t->peak_rss_bytes) && t->peak_rss_bytes >= 0)
-        str_addf(out, ", %s",
-                 unit_format_bytes(buf, sizeof(buf), (uint64_t)t->peak_rss_bytes));
+        str_addf(out, ", %s", unit_format_bytes(buf, sizeof(buf), (uint64_t)t->peak_rss_bytes));
     if (t->events_lost)
         str_addf(out, ", %llu events lost", (unsigned long long)t->events_lost);
     else

@@ -41,12 +41,12 @@ bool plain_is_unsafe(uint32_t code)
     static const struct {
         uint32_t first, last;
     } ranges[] = {
-        {0, 0x1f},           {0x7f, 0x9f},         /* C0, DEL, C1 */
-        {0xad, 0xad},        {0x61c, 0x61c},       /* soft hyphen, Arabic letter mark */
-        {0x200b, 0x200f},    {0x2028, 0x202e},     /* zero width, separators, directions */
-        {0x2060, 0x206f},    {0xfeff, 0xfeff},     /* invisible operators, isolates, byte order */
-        {0xfff9, 0xfffb},    {0xe0000, 0x10ffff},  /* annotations, tags, private planes */
-        {0xe000, 0xf8ff},    {0xfe00, 0xfe0f},     /* private use, variation selectors */
+        {0, 0x1f},        {0x7f, 0x9f},        /* C0, DEL, C1 */
+        {0xad, 0xad},     {0x61c, 0x61c},      /* soft hyphen, Arabic letter mark */
+        {0x200b, 0x200f}, {0x2028, 0x202e},    /* zero width, separators, directions */
+        {0x2060, 0x206f}, {0xfeff, 0xfeff},    /* invisible operators, isolates, byte order */
+        {0xfff9, 0xfffb}, {0xe0000, 0x10ffff}, /* annotations, tags, private planes */
+        {0xe000, 0xf8ff}, {0xfe00, 0xfe0f},    /* private use, variation selectors */
     };
     for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
         if (code >= ranges[i].first && code <= ranges[i].last)
@@ -59,11 +59,10 @@ static const char *spelt_out(uint32_t code)
     static const struct {
         uint32_t code;
         const char *ascii;
-    } table[] = {{0x20ac, "EUR"}, {0xa3, "GBP"},   {0xd7, "x"},    {0xb5, "u"},
-                 {0x2190, "<-"},  {0x2192, "->"},  {0x2026, "..."}, {0xb7, "-"},
-                 {0x2013, "-"},   {0x2014, "-"},   {0x2264, "<="}, {0x2265, ">="},
-                 {0x2018, "'"},   {0x2019, "'"},   {0x201c, "\""}, {0x201d, "\""},
-                 {0xa0, " "},     {0x2212, "-"}};
+    } table[] = {{0x20ac, "EUR"}, {0xa3, "GBP"},   {0xd7, "x"},   {0xb5, "u"},   {0x2190, "<-"},
+                 {0x2192, "->"},  {0x2026, "..."}, {0xb7, "-"},   {0x2013, "-"}, {0x2014, "-"},
+                 {0x2264, "<="},  {0x2265, ">="},  {0x2018, "'"}, {0x2019, "'"}, {0x201c, "\""},
+                 {0x201d, "\""},  {0xa0, " "},     {0x2212, "-"}};
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         if (table[i].code == code)
             return table[i].ascii;
@@ -156,8 +155,7 @@ int plain_fit(struct str *out, const char *text, int columns, bool unicode, enum
         bool narrow = room < 0; /* not even the ellipsis fits */
         int tail = cut == PLAIN_CUT_MIDDLE && !narrow ? room / 2 : 0;
         size_t before = out->len;
-        str_addn(out, str_text(&safe),
-                 head_bytes(str_text(&safe), narrow ? columns : room - tail));
+        str_addn(out, str_text(&safe), head_bytes(str_text(&safe), narrow ? columns : room - tail));
         str_add(out, narrow ? "" : dots);
         str_add(out, tail_of(str_text(&safe), tail));
         width = out->failed ? 0 : plain_width(out->data + before);

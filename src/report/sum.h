@@ -47,7 +47,8 @@ struct sum_group {
  * are within SUM_ALIKE of the group's first. Groups come with the most wait first when any were
  * put together, else in the view's order. Returns false when out of memory; *ret is owned. */
 #define SUM_ALIKE 0.03
-bool sum_groups(const struct report *r, size_t apart_max, struct sum_group **ret, size_t *ret_count);
+bool sum_groups(const struct report *r, size_t apart_max, struct sum_group **ret,
+                size_t *ret_count);
 
 /* The N at the end of an accelerator's id; its index where the id has none. */
 unsigned sum_device_number(const struct report *r, size_t index);

@@ -299,8 +299,7 @@ static void put_finding(struct text *t, size_t index)
         page_wrap(p, TONE_DIM, "    ", str_text(s), t->room->because);
     }
     if (f->fix)
-        page_wrap(p, TONE_PLAIN, p->unicode ? "    \xe2\x86\x92 " : "    > ", f->fix,
-                  t->room->fix);
+        page_wrap(p, TONE_PLAIN, p->unicode ? "    \xe2\x86\x92 " : "    > ", f->fix, t->room->fix);
 }
 
 static void put_findings(struct text *t)
@@ -393,8 +392,7 @@ static void put_fitting(struct text *t, int lines, struct str *out)
     str_clear(&t->page.text);
 }
 
-void report_text(const struct report *r, const struct report_text_options *options,
-                 struct str *out)
+void report_text(const struct report *r, const struct report_text_options *options, struct str *out)
 {
     struct sum sum;
     struct sum_group *groups = NULL;

@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define ADD(r, array, item)                                                                       \
-    grow((void **)&(r)->array##s, &(r)->array##_cap, (r)->array##_count + 1,                      \
-         sizeof(*(r)->array##s)),                                                                 \
+#define ADD(r, array, item)                                                                        \
+    grow((void **)&(r)->array##s, &(r)->array##_cap, (r)->array##_count + 1,                       \
+         sizeof(*(r)->array##s)),                                                                  \
         (r)->array##s[(r)->array##_count++] = (item)
 
 static void grow(void **array, size_t *cap, size_t need, size_t elem)
@@ -167,7 +167,8 @@ void build_finish(struct report *r, const char *currency, double rate, int64_t w
 {
     int64_t total = 0, compute = 0;
     for (size_t i = 0; i < r->row_count; i++)
-        r->rows[i].share = (double)r->rows[i].ns / (double)r->accelerators[r->rows[i].accelerator].ns;
+        r->rows[i].share =
+            (double)r->rows[i].ns / (double)r->accelerators[r->rows[i].accelerator].ns;
     for (size_t i = 0; i < r->accelerator_count; i++) {
         total += r->accelerators[i].ns;
         compute += r->accelerators[i].state_ns[STATE_COMPUTE];

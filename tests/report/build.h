@@ -8,8 +8,8 @@
 #include "base/str.h"
 #include "model/report.h"
 
-#define MS(n) ((int64_t)(n) * 1000000)
-#define S(n) ((int64_t)(n) * 1000000000)
+#define MS(n) ((int64_t)(n)*1000000)
+#define S(n) ((int64_t)(n)*1000000000)
 
 char *build_text(const char *text); /* NULL stays NULL */
 size_t build_accelerator(struct report *r, const char *id, const char *name, bool simulated);

@@ -10,7 +10,8 @@
 
 #define H100 "NVIDIA H100 80GB HBM3"
 #define AZBLOB "azblob://imagestore/train-2024"
-#define HOSTILE "evil\033[31m\033]0;own\007\r\n</script><img src=x onerror=alert(1)>\"'&\xff\xe2\x80\xaetxt"
+#define HOSTILE                                                                                    \
+    "evil\033[31m\033]0;own\007\r\n</script><img src=x onerror=alert(1)>\"'&\xff\xe2\x80\xaetxt"
 
 const char *const fixture_names[] = {"healthy", "starving", "two",   "many", "unknown",
                                      "cut",     "hostile",  "empty", NULL};
@@ -278,8 +279,8 @@ static uint64_t dice(uint64_t *state)
 
 static void random_rows(struct report *r, uint64_t *seed)
 {
-    static const char *const resources[] = {NULL, "nfs://10.0.0.4/data", "disk sda",
-                                            "rank 17", "fuse:blobfuse2 /mnt/data"};
+    static const char *const resources[] = {NULL, "nfs://10.0.0.4/data", "disk sda", "rank 17",
+                                            "fuse:blobfuse2 /mnt/data"};
     for (size_t a = 0; a < r->accelerator_count; a++) {
         int rows = (int)(dice(seed) % 14);
         build_row(r, a, "job (1)", STATE_COMPUTE, CAUSE_NONE, NULL,
@@ -287,13 +288,12 @@ static void random_rows(struct report *r, uint64_t *seed)
         for (int i = 0; i < rows; i++) {
             enum state s = STATE_COMM + (enum state)(dice(seed) % 5);
             bool cause = s != STATE_UNUSED;
-            build_row(r, a, "job (1)", s,
-                      cause ? CAUSE_UNKNOWN + (enum cause)(dice(seed) % (CAUSE_COUNT - 1))
-                            : CAUSE_NONE,
-                      cause ? resources[dice(seed) % 5] : NULL,
-                      (int64_t)(dice(seed) % UINT64_C(100000000)) * (int64_t)(dice(seed) % 3000) +
-                          1,
-                      EVIDENCE_CHAIN + (enum evidence)(dice(seed) % EVIDENCE_COUNT));
+            build_row(
+                r, a, "job (1)", s,
+                cause ? CAUSE_UNKNOWN + (enum cause)(dice(seed) % (CAUSE_COUNT - 1)) : CAUSE_NONE,
+                cause ? resources[dice(seed) % 5] : NULL,
+                (int64_t)(dice(seed) % UINT64_C(100000000)) * (int64_t)(dice(seed) % 3000) + 1,
+                EVIDENCE_CHAIN + (enum evidence)(dice(seed) % EVIDENCE_COUNT));
         }
     }
 }

@@ -22,20 +22,28 @@ static void control_characters_never_pass(void **state)
     expect_plain("a\033[31mb", false, "a?[31mb");
     expect_plain("a\033[31mb", true, "a\xef\xbf\xbd[31mb");
     expect_plain("line\r\nbreak\ttab", false, "line  break tab");
-    expect_plain("c1 \xc2\x9b" "31m", false, "c1 ?31m"); /* CSI as one code point */
+    expect_plain("c1 \xc2\x9b"
+                 "31m",
+                 false, "c1 ?31m"); /* CSI as one code point */
     expect_plain("del\x7f", false, "del?");
-    expect_plain("\xe2\x80\xae" "cod.exe", false, "?cod.exe"); /* right-to-left override */
+    expect_plain("\xe2\x80\xae"
+                 "cod.exe",
+                 false, "?cod.exe"); /* right-to-left override */
     expect_plain("zero\xe2\x80\x8bwidth", true, "zero\xef\xbf\xbdwidth");
-    expect_plain("\xef\xbb\xbf" "bom", true, "\xef\xbf\xbd" "bom");
+    expect_plain("\xef\xbb\xbf"
+                 "bom",
+                 true,
+                 "\xef\xbf\xbd"
+                 "bom");
 }
 
 static void invalid_utf8_is_replaced_byte_by_byte(void **state)
 {
     expect_plain("\xff\xfe", false, "??");
-    expect_plain("\xc0\xaf", false, "??");                 /* overlong slash */
-    expect_plain("\xe0\x80\xaf", false, "???");            /* overlong */
-    expect_plain("\xed\xa0\x80", false, "???");            /* surrogate */
-    expect_plain("\xf4\x90\x80\x80", false, "????");       /* beyond U+10FFFF */
+    expect_plain("\xc0\xaf", false, "??");           /* overlong slash */
+    expect_plain("\xe0\x80\xaf", false, "???");      /* overlong */
+    expect_plain("\xed\xa0\x80", false, "???");      /* surrogate */
+    expect_plain("\xf4\x90\x80\x80", false, "????"); /* beyond U+10FFFF */
     expect_plain("cut \xe2\x82", true, "cut \xef\xbf\xbd\xef\xbf\xbd");
 }
 
@@ -103,8 +111,13 @@ static void fit_never_exceeds_its_columns(void **state)
 
 static void expect_wrap(const char *text, int width, int lines, const char *want)
 {
-    struct plain_block b = {
-        .first = "* ", .next = "  ", .width = width, .lines = lines, .unicode = true, .on = "", .off = ""};
+    struct plain_block b = {.first = "* ",
+                            .next = "  ",
+                            .width = width,
+                            .lines = lines,
+                            .unicode = true,
+                            .on = "",
+                            .off = ""};
     struct str s = {0};
     int made = plain_wrap(&s, text, &b);
     assert_string_equal(str_text(&s), want);

@@ -139,8 +139,8 @@ static void alike_accelerators_share_a_line(void **state)
 
 static void labels_survive_odd_ids(void **state)
 {
-    static const char *const ids[] = {"GPU-x:5", NULL, "no number:", "GPU:12x", ":7",
-                                      "GPU:99999999999999999999"};
+    static const char *const ids[] = {
+        "GPU-x:5", NULL, "no number:", "GPU:12x", ":7", "GPU:99999999999999999999"};
     static const unsigned want[] = {5, 1, 2, 3, 7, 5};
     struct report r;
     report_init(&r);
