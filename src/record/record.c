@@ -2,11 +2,11 @@
 #include "record/record.h"
 
 #include "base/mem.h"
+#include "base/redact.h"
 #include "base/str.h"
 #include "record/chains.h"
 #include "record/db.h"
 #include "record/schema.h"
-#include "record/secret.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -118,10 +118,19 @@ static void bind_text(sqlite3_stmt *s, int at, const char *text)
         return;
     struct str clean = {0};
     str_add(&clean, "");
-    secret_add(&clean, text);
+    redact_add(&clean, text);
     if (!clean.failed)
         sqlite3_bind_text(s, at, str_text(&clean), (int)clean.len, SQLITE_TRANSIENT);
     str_clear(&clean);
+}
+
+/* As bind_text, and all of it is masked when the name of the thing says that it is secret. */
+static void bind_value(sqlite3_stmt *s, int at, const struct fact *fact)
+{
+    const char *last = fact->subject && *fact->subject ? fact->subject : fact->name;
+    bool secret = redact_secret_name(fact->name, strlen(fact->name)) ||
+                  redact_secret_name(last, strlen(last));
+    bind_text(s, at, secret && fact->text && *fact->text ? REDACT_MASK : fact->text);
 }
 
 static int put_meta_text(struct record *r, const char *key, const char *value, struct error *e)
@@ -390,7 +399,7 @@ int record_fact(struct record *r, const struct fact *fact, struct error *e)
     bind_text(s, 1, fact->kind);
     bind_text(s, 2, fact->subject ? fact->subject : "");
     bind_text(s, 3, fact->name);
-    bind_text(s, 4, fact->text);
+    bind_value(s, 4, fact);
     if (!fact->text && isfinite(fact->number))
         sqlite3_bind_double(s, 5, fact->number);
     bind_text(s, 6, fact->unit ? fact->unit : "");

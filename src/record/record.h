@@ -14,7 +14,7 @@
  * stays readable. A failure here must never fail the measured job.
  *
  * Texts are copied, and secrets in them (tokens, keys, passwords) are blanked
- * before they reach the file (record/secret.h). One thread at a time.
+ * before they reach the file (base/redact.h). One thread at a time.
  */
 #ifndef GPUFEED_RECORD_RECORD_H
 #define GPUFEED_RECORD_RECORD_H

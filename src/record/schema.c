@@ -6,6 +6,9 @@
 /* Views are what rules and users select from: stable names, seconds, shares of 1. */
 #define VIEW(name, body) {"view", name, "CREATE VIEW " name " AS " body}
 
+/* One column of the view `job`: a fact without a subject, NULL where it is absent. */
+#define JOB(kind_name, fact_name)                                                                  \
+    "max(number) FILTER (WHERE kind = '" kind_name "' AND name = '" fact_name "') AS " fact_name
 #define IDLE "('wait','comm','copy')"
 
 const struct schema_object schema_objects[] = {
@@ -31,6 +34,13 @@ const struct schema_object schema_objects[] = {
                         "did TEXT NOT NULL, PRIMARY KEY (chain, position)) WITHOUT ROWID"),
     TABLE("delivery", "(number INTEGER PRIMARY KEY, chunk BLOB NOT NULL)"),
 
+    VIEW("accelerator",
+         "SELECT d.number AS number, d.id AS id, d.name AS name, d.simulated AS simulated, "
+         "total(r.ns) / 1e9 AS seconds, "
+         "total(r.ns) FILTER (WHERE w.name = 'compute') / 1e9 AS compute_seconds, "
+         "total(r.ns) FILTER (WHERE w.name = 'compute') / nullif(total(r.ns), 0) AS compute_share "
+         "FROM device d LEFT JOIN ledger_row r ON r.accelerator = d.number "
+         "LEFT JOIN word w ON w.kind = 'state' AND w.number = r.state GROUP BY d.number"),
     VIEW("run", "SELECT (SELECT value FROM meta WHERE key = 'title') AS title, "
                 "(SELECT value FROM meta WHERE key = 'mode') AS mode, "
                 "(SELECT value FROM meta WHERE key = 'version') AS version, "
@@ -39,13 +49,6 @@ const struct schema_object schema_objects[] = {
                 "(SELECT max(seconds) FROM accelerator) AS seconds, "
                 "(SELECT sum(seconds) FROM accelerator) AS accelerator_seconds, "
                 "(SELECT count(*) FROM accelerator) AS accelerators"),
-    VIEW("accelerator",
-         "SELECT d.number AS number, d.id AS id, d.name AS name, d.simulated AS simulated, "
-         "total(r.ns) / 1e9 AS seconds, "
-         "total(r.ns) FILTER (WHERE w.name = 'compute') / 1e9 AS compute_seconds, "
-         "total(r.ns) FILTER (WHERE w.name = 'compute') / nullif(total(r.ns), 0) AS compute_share "
-         "FROM device d LEFT JOIN ledger_row r ON r.accelerator = d.number "
-         "LEFT JOIN word w ON w.kind = 'state' AND w.number = r.state GROUP BY d.number"),
     VIEW("ledger",
          "SELECT r.accelerator AS accelerator, l.name AS workload, s.name AS state, "
          "nullif(c.name, 'none') AS cause, o.name AS resource, e.name AS evidence, "
@@ -67,6 +70,45 @@ const struct schema_object schema_objects[] = {
                   "c.name AS cause, h.resource AS resource, "
                   "(SELECT count(*) FROM chain_link k WHERE k.chain = h.number) AS links "
                   "FROM chain_wait h JOIN word c ON c.kind = 'cause' AND c.number = h.cause"),
+    VIEW("storage",
+         "SELECT r.resource AS resource, r.seconds AS seconds, r.share AS share, coalesce("
+         "max(CASE f.text WHEN 'peer' THEN 'remote' ELSE f.text END) FILTER (WHERE f.name = 'kind'), "
+         "CASE WHEN r.resource LIKE 'disk %' THEN 'disk' WHEN r.resource LIKE 'fuse:%' THEN 'fuse' "
+         "WHEN r.resource LIKE '%://%' OR r.resource GLOB '*:[0-9]*' THEN 'remote' END) AS kind, "
+         "max(f.number) FILTER (WHERE f.name = 'reads') AS reads, "
+         "max(f.number) FILTER (WHERE f.name = 'bytes') AS bytes, "
+         "max(f.number) FILTER (WHERE f.name = 'mean_read_ms') AS mean_read_ms, "
+         "max(f.number) FILTER (WHERE f.name = 'in_flight') AS in_flight, "
+         "max(f.number) FILTER (WHERE f.name = 'throughput_bytes_s') AS bytes_per_second, "
+         /* Told, or plain to see: reads of more than a millisecond, one after the other. */
+         "CASE WHEN max(f.number) FILTER (WHERE f.name = 'bandwidth_bound') IS NOT NULL "
+         "THEN max(f.number) FILTER (WHERE f.name = 'bandwidth_bound') = 0 "
+         "WHEN max(f.number) FILTER (WHERE f.name = 'in_flight') <= 1.5 "
+         "AND max(f.number) FILTER (WHERE f.name = 'mean_read_ms') >= 1 THEN 1 END "
+         "AS latency_bound "
+         "FROM cause_resource r LEFT JOIN fact f ON f.kind = 'storage' AND f.subject = r.resource "
+         "WHERE r.cause = 'storage' AND r.resource IS NOT NULL GROUP BY r.resource"),
+    /* The causes that share one loader, the largest first: advice is about that one. */
+    VIEW("pipeline",
+         "SELECT cause, seconds, share, row_number() OVER (ORDER BY seconds DESC, cause) AS place "
+         "FROM cause WHERE cause IN ('storage', 'prepare', 'cpu-starved') OR cause = 'startup' AND "
+         "(SELECT number FROM fact WHERE kind = 'loader' AND name = 'restarts') >= 1"),
+    /* Local NVMe disks that the job does not wait for, mounted ones with most room first. */
+    VIEW("nvme",
+         "SELECT subject AS disk, max(text) FILTER (WHERE name = 'mounted_at') AS mount, "
+         "max(number) FILTER (WHERE name = 'free') AS free_bytes, 'the NVMe disk ' || subject || "
+         "coalesce(' at ' || max(text) FILTER (WHERE name = 'mounted_at'), ' (not mounted)') "
+         "AS label FROM fact WHERE kind = 'disk' GROUP BY subject "
+         "HAVING max(number) FILTER (WHERE name = 'nvme') = 1 "
+         "AND coalesce(max(number) FILTER (WHERE name = 'local'), 1) = 1 "
+         "AND coalesce(max(number) FILTER (WHERE name = 'used_by_job'), 0) = 0 "
+         "AND subject NOT IN (SELECT substr(resource, 6) FROM cause_resource "
+         "WHERE resource LIKE 'disk %') ORDER BY mount IS NULL, free_bytes DESC, subject"),
+    VIEW("job", "SELECT " JOB("job", "cores_allowed") ", " JOB("job", "cores_spare") ", "
+                JOB("loader", "workers") ", " JOB("loader", "processes") ", "
+                JOB("loader", "depth") ", " JOB("loader", "restarts") ", "
+                JOB("loader", "deliveries") ", " JOB("loader", "in_main")
+                " FROM fact WHERE kind IN ('job', 'loader')"),
 };
 
 const size_t schema_object_count = sizeof(schema_objects) / sizeof(schema_objects[0]);

@@ -1,0 +1,23 @@
+-- SPDX-License-Identifier: MIT
+-- id: launch-bound
+-- severity: warning
+-- title: The CPU cannot launch kernels as fast as the GPU runs them
+-- why: The kernels are short and each launch costs the host more than the GPU needs to run it; {share}
+--   of the accelerator's time it waited for the next launch.
+-- fix: Launch less often and more at once: torch.compile(model, mode="reduce-overhead") or CUDA
+--   graphs, fused optimisers (fused=True), larger batches.
+-- scenario: away launch
+-- source: doc/rules.md#launch-bound
+SELECT c.seconds AS "waited [s]",
+       c.share AS "share [1]",
+       (SELECT sum(number) FROM fact WHERE kind = 'launch' AND name = 'count')
+           AS "launches [count] @cuda probe",
+       (SELECT avg(number) FROM fact WHERE kind = 'launch' AND name = 'mean_kernel_us')
+           AS "mean kernel [us] @cuda probe",
+       (SELECT avg(number) FROM fact WHERE kind = 'launch' AND name = 'mean_gap_us')
+           AS "mean gap [us] @cuda probe",
+       CASE WHEN c.share >= 0.25 * (SELECT max(share) FROM cause)
+            THEN 'warning' ELSE 'info' END AS "severity",
+       c.share * run.seconds AS "gain_seconds"
+FROM cause c, run
+WHERE c.cause = 'launch' AND c.share >= 0.08;

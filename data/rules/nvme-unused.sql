@@ -1,0 +1,19 @@
+-- SPDX-License-Identifier: MIT
+-- id: nvme-unused
+-- severity: info
+-- title: The NVMe disk {disk} is there while the GPU waits for storage
+-- why: The job waited {share} of the accelerator's time for {resource}, and this machine has a local
+--   NVMe disk that it does not wait for.
+-- fix: Copy the data to {_label} and let the job read it there.
+-- scenario: away storage
+-- source: doc/rules.md#nvme-unused
+SELECT n.disk AS "disk @/sys/block",
+       n.mount AS "mounted at @/proc/self/mountinfo",
+       n.free_bytes AS "free [bytes] @statfs",
+       s.resource AS "resource",
+       s.share AS "share [1]",
+       n.label AS "_label",
+       s.share * run.seconds AS "gain_seconds"
+FROM (SELECT * FROM nvme LIMIT 1) n,
+     (SELECT * FROM storage ORDER BY seconds DESC, resource LIMIT 1) s, run
+WHERE s.share >= 0.08 AND s.resource <> 'disk ' || n.disk;

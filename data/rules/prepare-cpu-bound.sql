@@ -1,0 +1,24 @@
+-- SPDX-License-Identifier: MIT
+-- id: prepare-cpu-bound
+-- severity: warning
+-- title: The GPU waits for CPU work on the data
+-- why: Decoding, augmenting and collating cost more CPU than the job's cores give: {share} of the
+--   accelerator's time.
+-- fix: Make the work cheaper or do it once: store the data already decoded and resized, use a faster
+--   decoder (libjpeg-turbo, a SIMD build of Pillow), move augmentation to the GPU, or take a machine
+--   with more cores{_workers}.
+-- scenario: away prepare
+-- source: doc/rules.md#prepare-cpu-bound
+SELECT c.seconds AS "waited [s]",
+       c.share AS "share [1]",
+       j.workers AS "workers [count] @wait chain",
+       j.cores_allowed AS "cores allowed [count] @sched_getaffinity",
+       j.cores_spare AS "cores idle [count] @/proc/stat",
+       CASE WHEN j.cores_spare >= 1 AND j.workers >= 1
+            THEN '; some cores are idle: add workers first' ELSE '' END AS "_workers",
+       CASE WHEN p.cause = 'prepare' AND coalesce(j.in_main, 0) = 0
+                 AND NOT coalesce(j.cores_spare >= 1 AND j.workers >= 1, 0)
+            THEN 'warning' ELSE 'info' END AS "severity",
+       c.share * run.seconds AS "gain_seconds"
+FROM cause c, run, job j LEFT JOIN pipeline p ON p.place = 1
+WHERE c.cause = 'prepare' AND c.share >= 0.08;

@@ -1,0 +1,30 @@
+-- SPDX-License-Identifier: MIT
+-- id: storage-slow-disk
+-- severity: warning
+-- title: The GPU waits for {resource}
+-- why: Reads from this disk are slower than training needs them: {share} of the accelerator's time
+--   went into waiting for it.
+-- fix: Put the data on a faster disk than {resource}: {_local}. If the data fits into memory, read
+--   it once before training (page cache); if a limit on the disk is set (io.max, a cloud disk's
+--   IOPS tier), raise it.
+-- scenario: away storage
+-- source: doc/rules.md#storage-slow-disk
+SELECT s.resource AS "resource",
+       t.seconds AS "waited [s]",
+       t.share AS "share [1]",
+       s.mean_read_ms AS "mean read [ms] @wait chain",
+       s.in_flight AS "reads in flight [count] @wait chain",
+       s.bytes_per_second AS "read rate [bytes/s] @wait chain",
+       (SELECT f.number FROM fact f WHERE f.kind = 'disk' AND f.name = 'rotational'
+        AND s.resource = 'disk ' || f.subject) AS "rotational [count] @/sys/block",
+       (SELECT f.number FROM fact f WHERE f.kind = 'disk' AND f.name = 'busy_share'
+        AND s.resource = 'disk ' || f.subject) AS "disk busy [1] @/proc/diskstats",
+       coalesce((SELECT n.label FROM nvme n LIMIT 1), 'a local NVMe disk') AS "_local",
+       CASE WHEN p.cause = 'storage' AND coalesce(j.in_main, 0) = 0
+            THEN 'warning' ELSE 'info' END AS "severity",
+       t.share * run.seconds AS "gain_seconds"
+FROM (SELECT sum(seconds) AS seconds, sum(share) AS share FROM storage
+      WHERE kind IN ('disk', 'local')) t,
+     storage s, run, job j LEFT JOIN pipeline p ON p.place = 1
+WHERE s.kind IN ('disk', 'local') AND t.share >= 0.08
+ORDER BY s.seconds DESC, s.resource LIMIT 1;

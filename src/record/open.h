@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * open: a recording as a read-only database whose schema is known to be ours.
+ * Internal to the room.
+ *
+ * SQLite is told not to trust it (defensive, no trusted schema, no triggers,
+ * cell sizes checked, limits lowered) and every table and view must carry the
+ * very SQL text of record/schema.c; other objects in the file are never used.
+ * Work on the handle is bounded by steps, so that no file can keep a reader busy
+ * for ever.
+ */
+#ifndef GPUFEED_RECORD_OPEN_H
+#define GPUFEED_RECORD_OPEN_H
+
+#include "record/db.h"
+#include "record/image.h"
+
+struct recording {
+    sqlite3 *db;
+    char *path;
+    struct image image; /* outlives db */
+    long steps_left;    /* thousands of SQLite instructions */
+};
+
+int recording_open(const char *path, struct recording *ret, struct error *e);
+/* Sets the budget for what follows. */
+void recording_budget(struct recording *r, long thousands);
+void recording_close(struct recording *r);
+
+#define READ_BUDGET 4000000L /* 4e9 instructions: some 40 s */
+
+/* Fills e from the last error of the handle; returns its status. */
+int recording_error(struct recording *r, struct error *e, const char *doing);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * price: what each finding is worth, and what money the waits cost. Internal.
+ *
+ * Gains come from replaying the recorded deliveries (plan/). Where a recording
+ * has none, or a scenario cannot be replayed, a gain is bounded by the rows that
+ * the finding acts on and marked so. Findings above info are priced as a list:
+ * each after those before it, so that the gains add up; info findings are other
+ * ways to the same end and are priced alone. No gain exceeds the wait.
+ */
+#ifndef GPUFEED_RECORD_PRICE_H
+#define GPUFEED_RECORD_PRICE_H
+
+#include "record/read.h"
+#include "record/rules.h"
+
+/* Figures of the verdict that need a replay; NAN or -1: unknown. */
+struct price_verdict {
+    double utilisation_after_fixes;
+    double faster_accelerator_max_speedup;
+    int more_accelerators_help;
+    char first_fix[64]; /* what the first finding above info cures, in words */
+};
+
+struct price_log; /* the recorded deliveries, ready for replay */
+
+/* *ret is NULL where there is nothing to replay; deliveries that cannot be read become a note. */
+int price_load(struct recording *db, struct report *r, struct price_log **ret, struct error *e);
+void price_free(struct price_log *log);
+
+/* Facts that the deliveries tell; returns how many, at most PRICE_FACTS. */
+#define PRICE_FACTS 4
+size_t price_facts(const struct price_log *log, struct rule_fact facts[PRICE_FACTS]);
+
+/* Prices and sorts the findings, the largest gain first and info last. */
+int price_findings(const struct price_log *log, struct report *r,
+                   const struct rule_scenarios *scenarios, struct price_verdict *ret,
+                   struct error *e);
+
+/* Fills r->money; without a price all stays unknown. False: out of memory. */
+bool price_money(struct report *r, const struct record_options *options);
+
+#endif

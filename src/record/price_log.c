@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/price_log.h"
+
+#include "base/mem.h"
+#include "base/unit.h"
+#include "record/fill.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct price_log {
+    struct replay_log *log; /* owned */
+    struct replay *replay;  /* owned; reads log */
+};
+
+void price_free(struct price_log *log)
+{
+    if (!log)
+        return;
+    replay_free(log->replay);
+    replay_log_free(log->log);
+    free(log);
+}
+
+/* Chunks in the order in which they were written; *ret_bad is why one could not be read. */
+static int decode(struct recording *db, struct replay_log *log, struct error *ret_bad,
+                  struct error *e)
+{
+    sqlite3_stmt *s AUTOFINAL = NULL;
+    int rc, status = STATUS_OK;
+    if (sqlite3_prepare_v2(db->db, "SELECT chunk FROM delivery ORDER BY number", -1, &s, NULL))
+        return recording_error(db, e, "reading its deliveries");
+    while (!status && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+        const void *bytes = sqlite3_column_blob(s, 0);
+        size_t size = (size_t)sqlite3_column_bytes(s, 0);
+        status = replay_decode(log, bytes ? bytes : "", size, ret_bad);
+    }
+    if (status == STATUS_MEMORY)
+        return fill_no_memory(db, e);
+    if (!status && rc != SQLITE_DONE)
+        return recording_error(db, e, "reading its deliveries");
+    return STATUS_OK;
+}
+
+static double cores_allowed(struct recording *db)
+{
+    sqlite3_stmt *s AUTOFINAL = NULL;
+    static const char sql[] = "SELECT number FROM fact WHERE kind = 'job' AND subject = '' "
+                              "AND name = 'cores_allowed' AND number > 0 AND number < 1e6";
+    if (sqlite3_prepare_v2(db->db, sql, -1, &s, NULL) || sqlite3_step(s) != SQLITE_ROW)
+        return 0;
+    return sqlite3_column_double(s, 0);
+}
+
+static int note_bad(struct recording *db, struct report *r, const struct error *bad,
+                    struct error *e)
+{
+    struct str line = {0};
+    str_addf(&line, "gains are upper bounds: the recorded deliveries cannot be read: %s",
+             bad->text);
+    bool ok = !line.failed && fill_note(r, str_text(&line));
+    str_clear(&line);
+    return ok ? STATUS_OK : fill_no_memory(db, e);
+}
+
+int price_load(struct recording *db, struct report *r, struct price_log **ret, struct error *e)
+{
+    struct error bad = {0};
+    struct replay_setup setup = {.cores = cores_allowed(db)};
+    struct price_log *p = mem_zalloc(sizeof(*p));
+    *ret = NULL;
+    if (!p || !(p->log = replay_log_new(0))) {
+        price_free(p);
+        return fill_no_memory(db, e);
+    }
+    int status = decode(db, p->log, &bad, e);
+    if (!status && bad.status)
+        status = note_bad(db, r, &bad, e);
+    if (!status && !bad.status && replay_log_consumers(p->log)) {
+        p->replay = replay_new(p->log, &setup, &bad);
+        if (!p->replay && bad.status == STATUS_MEMORY)
+            status = fill_no_memory(db, e);
+    }
+    if (status || !p->replay)
+        price_free(p);
+    else
+        *ret = p;
+    return status;
+}
+
+/* True if the consumers fetch by themselves: steps without deliveries, in which they read data. */
+static bool fetches_itself(const struct price_log *p)
+{
+    struct replay_consumer_info info;
+    struct replay_step *step = mem_zalloc(sizeof(*step));
+    uint64_t steps = 0, reading = 0;
+    for (int c = 0; step && replay_consumer_info(p->log, c, &info); c++) {
+        if (info.deliveries) {
+            steps = 0;
+            break;
+        }
+        steps += info.steps;
+        for (uint64_t i = 0; i < info.steps && replay_log_step(p->log, c, i, step); i++) {
+            bool reads = false;
+            for (int k = 0; k < step->op_count; k++)
+                reads |= step->ops[k].kind == REPLAY_THREAD &&
+                         (step->ops[k].what.cause == CAUSE_STORAGE ||
+                          step->ops[k].what.cause == CAUSE_PREPARE);
+            reading += reads;
+        }
+    }
+    free(step);
+    return steps && reading * 2 > steps;
+}
+
+size_t price_facts(const struct price_log *log, struct rule_fact facts[PRICE_FACTS])
+{
+    struct replay_learnt learnt;
+    size_t n = 0;
+    if (!log)
+        return 0;
+    if (fetches_itself(log))
+        facts[n++] = (struct rule_fact){"loader", "in_main", 1, "1"};
+    if (replay_learnt(log->replay, 0, &learnt) && learnt.workers) {
+        facts[n++] = (struct rule_fact){"loader", "workers", learnt.workers, "count"};
+        if (learnt.depth && !learnt.depth_bound)
+            facts[n++] = (struct rule_fact){"loader", "depth", learnt.depth, "count"};
+    }
+    return n;
+}
+
+/* "prefetch N": N batches ahead per worker instead of what was learnt. */
+static bool deeper(const struct price_log *log, double factor, struct replay_scenario *ret)
+{
+    struct replay_learnt learnt;
+    if (!replay_learnt(log->replay, 0, &learnt) || !learnt.workers || !learnt.depth)
+        return false;
+    ret->depth_times = factor * learnt.workers / learnt.depth;
+    return ret->depth_times > 1;
+}
+
+bool price_scenario(const struct price_log *log, const char *text, struct replay_scenario *ret)
+{
+    char word[32];
+    double number;
+    *ret = (struct replay_scenario){0};
+    if (!log)
+        return false;
+    if (!strcmp(text, "pinned"))
+        return ret->pinned = ret->pinned_async = true;
+    if (sscanf(text, "workers +%lf", &number) == 1 && number >= 1 && number <= 1024) {
+        ret->workers_add = (int)number;
+        return true;
+    }
+    if (sscanf(text, "prefetch %lf", &number) == 1 && number >= 1 && number <= 1024)
+        return deeper(log, number, ret);
+    int cause = sscanf(text, "away %31s", word) == 1 ? cause_of_name(word) : -1;
+    if (cause == CAUSE_STARTUP)
+        return ret->restarts_away = true;
+    return cause > 0 &&
+           replay_scenario_away(ret, (enum cause)cause, REPLAY_EVERYWHERE, 0, 0);
+}
+
+bool price_join(struct replay_scenario *scenario, const struct replay_scenario *more)
+{
+    return replay_scenario_add(scenario, more);
+}
+
+int price_replay(const struct price_log *log, const struct replay_scenario *scenario, double *ret,
+                 struct error *e)
+{
+    struct replay_result result;
+    struct error why = {0};
+    *ret = NAN;
+    int status = replay_run(log->replay, scenario, &result, &why);
+    if (status == STATUS_MEMORY)
+        return error_set(e, status, "%s", why.text);
+    if (!status)
+        *ret = unit_seconds(result.gain_ns);
+    return STATUS_OK;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * price_log: the seam between the scenarios that rules name and plan's replay.
+ * Internal; only price.c and price_log.c include it.
+ */
+#ifndef GPUFEED_RECORD_PRICE_LOG_H
+#define GPUFEED_RECORD_PRICE_LOG_H
+
+#include "plan/replay.h"
+#include "record/price.h"
+
+/* The replay's scenario for a rule's text; false: this text or log allows none. */
+bool price_scenario(const struct price_log *log, const char *text, struct replay_scenario *ret);
+/* Both fixes made; false: more than a replay can hold. */
+bool price_join(struct replay_scenario *scenario, const struct replay_scenario *more);
+/* Seconds saved; NAN where it cannot be replayed. STATUS_MEMORY is the only failure. */
+int price_replay(const struct price_log *log, const struct replay_scenario *scenario, double *ret,
+                 struct error *e);
+
+#endif

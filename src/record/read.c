@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/read.h"
+
+#include "record/fill.h"
+#include "record/open.h"
+#include "record/price.h"
+#include "record/rules.h"
+#include "record/verdict.h"
+
+static int fill_tables(struct recording *db, struct report *r, struct error *e)
+{
+    struct fill_meta meta;
+    int status = fill_meta(db, r, &meta, e);
+    if (!status)
+        status = fill_ledger(db, &meta, r, e);
+    if (!status)
+        status = fill_windows(db, &meta, r, e);
+    if (!status)
+        status = fill_chains(db, &meta, r, e);
+    if (!status)
+        status = fill_notes(db, r, e);
+    return status ? status : fill_facts(db, r, e);
+}
+
+static int find(struct recording *db, const struct record_options *o, struct price_log *log,
+                struct report *r, struct rule_scenarios *scenarios, struct error *e)
+{
+    struct rules rules = {0};
+    struct rule_fact facts[PRICE_FACTS];
+    int status = rules_prepare(db, facts, price_facts(log, facts), e);
+    if (!status)
+        status = rules_load(o->rules_dir, r, &rules, e);
+    if (!status)
+        status = rules_run(db, &rules, r, scenarios, e);
+    rules_clear(&rules);
+    return status;
+}
+
+static int conclude(struct recording *db, const struct record_options *o, struct report *r,
+                    struct error *e)
+{
+    struct price_log *log = NULL;
+    struct rule_scenarios scenarios = {0};
+    struct price_verdict price;
+    int status = price_load(db, r, &log, e);
+    if (!status)
+        status = find(db, o, log, r, &scenarios, e);
+    if (!status)
+        status = price_findings(log, r, &scenarios, &price, e);
+    if (!status && (!price_money(r, o) || !verdict_fill(r, &price)))
+        status = fill_no_memory(db, e);
+    rule_scenarios_clear(&scenarios);
+    price_free(log);
+    return status;
+}
+
+int record_report(const char *path, const struct record_options *options, struct report *ret,
+                  struct error *e)
+{
+    struct recording db;
+    struct report r;
+    int status = recording_open(path, &db, e);
+    if (status)
+        return status;
+    report_init(&r);
+    status = fill_tables(&db, &r, e);
+    if (!status)
+        status = conclude(&db, options, &r, e);
+    recording_close(&db);
+    if (status) {
+        report_clear(&r);
+        return status;
+    }
+    *ret = r;
+    return STATUS_OK;
+}

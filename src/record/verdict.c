@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/verdict.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/unit.h"
+#include "record/fill.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COMPUTE_LIMITED 0.8 /* of all time: then no cause limits the job */
+#define WORTH_TELLING 0.05  /* unknown or unseen time above this is said */
+
+/* "41 % it waited for storage": the clause of each cause; %s takes " RESOURCE" or "". */
+static const char *const clauses[CAUSE_COUNT] = {
+    [CAUSE_NONE] = "it waited",
+    [CAUSE_UNKNOWN] = "it waited for something unknown",
+    [CAUSE_STORAGE] = "it waited for storage",
+    [CAUSE_PREPARE] = "it waited for CPU work on the data",
+    [CAUSE_CPU_STARVED] = "it waited for threads without a core",
+    [CAUSE_NETWORK] = "it waited for the network",
+    [CAUSE_COLLECTIVE] = "it waited for collectives",
+    [CAUSE_LATE_PEER] = "it waited for a late rank",
+    [CAUSE_KV_TRANSFER] = "it waited for KV-cache transfers",
+    [CAUSE_PAGEABLE_COPY] = "it copied from memory that is not pinned",
+    [CAUSE_LINK] = "it copied over PCIe or NVLink",
+    [CAUSE_LAUNCH] = "it waited for kernel launches",
+    [CAUSE_HOST] = "it waited for other code of the launching thread",
+    [CAUSE_CHECKPOINT] = "it waited for checkpoints",
+    [CAUSE_STARTUP] = "it waited for processes to start",
+    [CAUSE_MEMORY] = "it waited for memory",
+    [CAUSE_LOCK] = "it waited for a lock",
+    [CAUSE_SLEEP] = "the job slept",
+};
+
+static bool is_loss(enum state s)
+{
+    return s == STATE_WAIT || s == STATE_COMM || s == STATE_COPY;
+}
+
+struct sums {
+    double total, compute, unseen;
+    double cause[CAUSE_COUNT]; /* all in ns over all accelerators */
+    enum cause top;            /* CAUSE_NONE: no loss at all */
+    const char *resource;      /* where most of the top cause was lost; NULL unknown */
+};
+
+static void sum_up(const struct report *r, struct sums *s)
+{
+    *s = (struct sums){.top = CAUSE_NONE};
+    for (size_t i = 0; i < r->accelerator_count; i++) {
+        s->total += (double)r->accelerators[i].ns;
+        s->compute += (double)r->accelerators[i].state_ns[STATE_COMPUTE];
+        s->unseen += (double)r->accelerators[i].state_ns[STATE_UNSEEN];
+    }
+    for (size_t i = 0; i < r->row_count; i++)
+        if (is_loss(r->rows[i].state))
+            s->cause[r->rows[i].cause] += (double)r->rows[i].ns;
+    for (int c = 1; c < CAUSE_COUNT; c++)
+        if (s->cause[c] > (s->top == CAUSE_NONE ? 0 : s->cause[s->top]))
+            s->top = (enum cause)c;
+    int64_t most = 0;
+    for (size_t i = 0; i < r->row_count; i++) {
+        const struct report_row *row = &r->rows[i];
+        if (is_loss(row->state) && row->cause == s->top && row->resource && row->ns > most) {
+            most = row->ns;
+            s->resource = row->resource;
+        }
+    }
+}
+
+static const struct report_finding *first_fix(const struct report *r)
+{
+    for (size_t i = 0; i < r->finding_count; i++)
+        if (r->findings[i].severity > SEVERITY_INFO)
+            return &r->findings[i];
+    return NULL;
+}
+
+static bool has_finding(const struct report *r, const char *id)
+{
+    for (size_t i = 0; i < r->finding_count; i++)
+        if (!strcmp(r->findings[i].id, id))
+            return true;
+    return false;
+}
+
+static double speedup(const struct report *r, double gain_seconds)
+{
+    double left = unit_seconds(r->span_ns) - gain_seconds;
+    return gain_seconds >= 0 && left > 0 ? unit_seconds(r->span_ns) / left : NAN;
+}
+
+/* What the job is limited by: the part that promises most when made faster. */
+static const char *limit(const struct report *r, const struct sums *s)
+{
+    const struct report_finding *fix = first_fix(r);
+    double faster = r->verdict.faster_accelerator_max_speedup;
+    double fixed = fix ? speedup(r, fix->gain_seconds) : NAN;
+    double lost = s->top == CAUSE_NONE ? 0 : s->cause[s->top];
+    if (s->total <= 0)
+        return "unknown";
+    if (s->compute >= COMPUTE_LIMITED * s->total)
+        return "compute";
+    if (s->unseen > s->compute && s->unseen > lost)
+        return "unknown";
+    if (isfinite(faster) && isfinite(fixed) && !fix->gain_bounded && faster > fixed &&
+        s->compute > lost)
+        return "compute";
+    if (!fix && s->compute > lost)
+        return "compute";
+    return cause_name(s->top == CAUSE_NONE ? CAUSE_UNKNOWN : s->top);
+}
+
+static void add_gpus(struct str *out, const struct report *r)
+{
+    if (r->accelerator_count == 1) {
+        const char *id = r->accelerators[0].id, *colon = strrchr(id, ':');
+        str_addf(out, "GPU %s", colon && colon[1] ? colon + 1 : "0");
+    } else {
+        str_addf(out, "%zu GPUs", r->accelerator_count);
+    }
+}
+
+static const struct evidence_item *item(const struct report_finding *f, const char *name)
+{
+    for (size_t i = 0; i < f->evidence.count; i++)
+        if (!strcmp(f->evidence.items[i].name, name))
+            return &f->evidence.items[i];
+    return NULL;
+}
+
+/* " (4.1 ms a read, 8 reads in flight)" where a storage finding about this resource tells it. */
+static void add_reads(struct str *out, const struct report *r, const char *resource)
+{
+    char buf[32];
+    for (size_t i = 0; i < r->finding_count; i++) {
+        const struct report_finding *f = &r->findings[i];
+        const struct evidence_item *about = item(f, "resource"), *ms = item(f, "mean read");
+        const struct evidence_item *flight = item(f, "reads in flight");
+        if (!ms || !about || !about->text || strcmp(about->text, resource))
+            continue;
+        if (ms->value >= 0.1 && ms->value < 999.5)
+            str_addf(out, ms->value < 9.95 ? " (%.1f ms a read" : " (%.0f ms a read", ms->value);
+        else
+            str_addf(out, " (%s a read",
+                     unit_format_ns(buf, sizeof(buf), (int64_t)(ms->value * (double)NS_PER_MS)));
+        if (flight)
+            str_addf(out, flight->value >= 10 ? ", %.0f reads in flight" : ", %.2g reads in flight",
+                     flight->value);
+        str_add(out, ")");
+        return;
+    }
+}
+
+static void add_top(struct str *out, const struct report *r, const struct sums *s)
+{
+    char buf[32];
+    if (s->top == CAUSE_NONE || s->cause[s->top] < 0.01 * s->total)
+        return;
+    str_addf(out, "; %s %s", unit_format_share(buf, sizeof(buf), s->cause[s->top] / s->total),
+             clauses[s->top] ? clauses[s->top] : cause_title(s->top));
+    if (s->resource && (s->top == CAUSE_STORAGE || s->top == CAUSE_NETWORK ||
+                        s->top == CAUSE_LATE_PEER || s->top == CAUSE_CHECKPOINT))
+        str_addf(out, s->top == CAUSE_STORAGE || s->top == CAUSE_LATE_PEER ? " %s" : " (%s)",
+                 s->resource);
+    if (s->resource && s->top == CAUSE_STORAGE)
+        add_reads(out, r, s->resource);
+}
+
+static void add_fix(struct str *out, const struct report *r, const char *what)
+{
+    char buf[48];
+    const struct report_finding *fix = first_fix(r);
+    if (!fix) {
+        if (has_finding(r, "healthy"))
+            str_add(out, " Nothing worth fixing.");
+        return;
+    }
+    double times = speedup(r, fix->gain_seconds);
+    str_addf(out, " Fix %s first", what);
+    if (isfinite(times))
+        str_addf(out, ": up to %.*f×", times < 1.1 ? 2 : 1, times);
+    if (isfinite(times) && r->money.currency && isfinite(fix->gain_share))
+        str_addf(out, ", %s/h", unit_format_money(buf, sizeof(buf),
+                                                  fix->gain_share * r->money.rate_per_hour,
+                                                  r->money.currency));
+    str_add(out, ".");
+}
+
+static char *sentence(const struct report *r, const struct sums *s, const char *fix)
+{
+    char share[32], span[32];
+    struct str out = {0};
+    double faster = r->verdict.faster_accelerator_max_speedup;
+    if (!r->accelerator_count || s->total <= 0) {
+        str_add(&out, "The job never held an accelerator.");
+    } else {
+        add_gpus(&out, r);
+        str_addf(&out, " computed %s of %s", unit_format_share(share, sizeof(share),
+                                                               s->compute / s->total),
+                 unit_format_ns(span, sizeof(span), r->span_ns));
+        add_top(&out, r, s);
+        str_add(&out, ".");
+        if (isfinite(faster))
+            str_addf(&out, " A faster GPU gains at most %.*f×.", faster < 1.95 ? 2 : 1, faster);
+        add_fix(&out, r, fix);
+    }
+    if (out.failed)
+        str_clear(&out);
+    return out.data;
+}
+
+/* Time that no row explains is said, with why. */
+static bool note_unknown(struct report *r, const struct sums *s)
+{
+    char share[32];
+    struct str line = {0};
+    bool ok = true;
+    if (s->cause[CAUSE_UNKNOWN] > WORTH_TELLING * s->total) {
+        str_addf(&line, "%s of the time has no known cause: nothing that the %s saw explains it",
+                 unit_format_share(share, sizeof(share), s->cause[CAUSE_UNKNOWN] / s->total),
+                 r->mode && *r->mode ? r->mode : "recording");
+        ok = !line.failed && fill_note(r, str_text(&line));
+    }
+    if (ok && s->unseen > WORTH_TELLING * s->total) {
+        str_reset(&line);
+        str_addf(&line, "%s of the time was not seen: device activity was lost or not recorded",
+                 unit_format_share(share, sizeof(share), s->unseen / s->total));
+        ok = !line.failed && fill_note(r, str_text(&line));
+    }
+    str_clear(&line);
+    return ok;
+}
+
+bool verdict_fill(struct report *r, const struct price_verdict *price)
+{
+    struct sums s;
+    sum_up(r, &s);
+    struct report_verdict *v = &r->verdict;
+    if (s.total > 0)
+        v->utilisation = s.compute / s.total;
+    v->utilisation_after_fixes = price->utilisation_after_fixes;
+    v->faster_accelerator_max_speedup = price->faster_accelerator_max_speedup;
+    const char *limited_by = limit(r, &s);
+    v->more_accelerators_help = price->more_accelerators_help;
+    v->limited_by = mem_strdup(limited_by);
+    v->sentence = sentence(r, &s, price->first_fix);
+    return v->limited_by && v->sentence && note_unknown(r, &s);
+}
