@@ -90,6 +90,7 @@ struct replay_learnt {
     uint32_t depth;   /* over all workers */
     bool depth_bound; /* only a lower bound: no worker ever waited for work */
     double cores;     /* as calibrated on runnable time; 0: plenty */
+    int discipline;   /* how they are shared: enum cores_discipline of replay_cores.h */
     int64_t real_ns, identity_ns;
     int64_t starved_ns; /* of workers and thread, as recorded */
 };

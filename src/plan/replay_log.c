@@ -128,6 +128,11 @@ static bool parts_push(struct parts *p, uint32_t key, int64_t ns)
 static void repair_delivery(struct replay_delivery *d)
 {
     int64_t whole = d->end_ns - d->start_ns, sum = 0;
+    if (d->idle_ns < 0)
+        d->idle_ns = 0;
+    if (d->startup && d->idle_ns > whole)
+        d->idle_ns = whole;
+    whole -= d->startup ? d->idle_ns : 0;
     if (d->part_count > REPLAY_PARTS_MAX)
         d->part_count = REPLAY_PARTS_MAX;
     for (int i = 0; i < d->part_count; i++) {

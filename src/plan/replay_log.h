@@ -11,7 +11,8 @@
  *   consumer                          |t0 wait      t1| thread, device, sync ... |end = next t0
  *
  * Invariants of what is pushed (checked; a breach is repaired, never trusted):
- *   parts of a delivery add up to end_ns - start_ns (a lack is booked as `unknown`);
+ *   parts of a delivery add up to end_ns - start_ns, less idle_ns where `startup` is set (a lack is
+ *   booked as `unknown`);
  *   THREAD and SYNC ops of a step add up to end_ns - t1; DEVICE and SPREAD ops take no thread time.
  *
  * Units: int64 ns of the recording's one clock. Resources are interned numbers; numbers above
@@ -37,9 +38,10 @@
 
 /*
  * One delivery: all that a worker did on it. start_ns is its previous delivery to the same consumer
- * or the end of its last wait for work from that consumer, whichever is later; for the first one of
- * a worker the moment when the worker was started (then `startup` is set, and what was spent on
- * imports is a part with CAUSE_STARTUP).
+ * or the end of its last wait for work from that consumer, whichever is later. The first delivery
+ * of a worker has `startup` set and starts when the worker was started: its parts begin with what it
+ * spent until it was ready for work (CAUSE_STARTUP), and idle_ns is how long it then waited for
+ * work (so parts + idle_ns add up to end_ns - start_ns).
  *
  * Parts stand in the order in which they happened and may repeat (read, decode, read, decode);
  * CAUSE_CPU_STARVED is time spent runnable without a core. Order matters only where cores are
@@ -48,7 +50,8 @@
  */
 struct replay_delivery {
     int64_t start_ns, end_ns;
-    int64_t idle_ns; /* waited for work from this consumer, right before start_ns; 0: had work */
+    int64_t idle_ns; /* waited for work from this consumer, right before start_ns; 0: had work.
+                      * With `startup`: after its startup parts */
     uint32_t worker; /* below REPLAY_WORKERS_MAX, else counted modulo */
     bool startup;
     uint8_t part_count;
@@ -84,7 +87,9 @@ struct replay_op {
 
 /* One step of a consumer: it waited t0..t1 for `delivery` (t0 == t1: it was there), then spent its
  * own time until end_ns. A step without a delivery (no workers) has t0 == t1 and REPLAY_NONE;
- * such steps are best cut where the thread begins to fetch the next batch. */
+ * such steps are best cut where the thread begins to fetch the next batch. The time before the first
+ * take is best pushed as a step without a delivery too: starting workers (CAUSE_STARTUP) costs the
+ * thread time that grows with their number. */
 struct replay_step {
     int64_t t0, t1, end_ns;
     uint64_t delivery; /* serial given by replay_push_delivery, or REPLAY_NONE */

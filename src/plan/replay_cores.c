@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/replay_cores.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- heap and queue ---- */
+
+static bool before(struct cores_event a, struct cores_event b)
+{
+    return a.key < b.key || (a.key == b.key && a.who < b.who);
+}
+
+static void heap_push(struct cores_heap *h, double key, uint32_t who)
+{
+    size_t i = h->count++;
+    struct cores_event e = {key, who};
+    while (i && before(e, h->v[(i - 1) / 2])) {
+        h->v[i] = h->v[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    h->v[i] = e;
+}
+
+static uint32_t heap_pop(struct cores_heap *h)
+{
+    uint32_t who = h->v[0].who;
+    struct cores_event e = h->v[--h->count];
+    size_t i = 0;
+    for (;;) {
+        size_t k = 2 * i + 1;
+        if (k >= h->count)
+            break;
+        if (k + 1 < h->count && before(h->v[k + 1], h->v[k]))
+            k++;
+        if (!before(h->v[k], e))
+            break;
+        h->v[i] = h->v[k];
+        i = k;
+    }
+    h->v[i] = e;
+    return who;
+}
+
+static void queue_push(const struct cores *m, struct cores_queue *q, uint32_t who)
+{
+    q->v[(q->head + q->count++) % m->entities] = who;
+}
+
+static uint32_t queue_pop(const struct cores *m, struct cores_queue *q)
+{
+    uint32_t who = q->v[q->head];
+    q->head = (q->head + 1) % m->entities;
+    q->count--;
+    return who;
+}
+
+bool cores_init(struct cores *m, size_t entities)
+{
+    m->entities = entities;
+    m->delays.v = mem_zalloc(entities * sizeof(*m->delays.v));
+    m->sharing.v = mem_zalloc(entities * sizeof(*m->sharing.v));
+    m->fresh.v = mem_zalloc(entities * sizeof(*m->fresh.v));
+    m->expired.v = mem_zalloc(entities * sizeof(*m->expired.v));
+    m->entity = mem_zalloc(entities * sizeof(*m->entity));
+    if (m->cores >= (double)entities) /* nobody ever waits: no slices to count */
+        m->discipline = CORES_SHARED;
+    m->places = m->cores > 0 ? (unsigned)fmin(ceil(m->cores), (double)entities) : 0;
+    m->speed = m->places ? fmin(1, m->cores / m->places) : 1;
+    return m->delays.v && m->sharing.v && m->fresh.v && m->expired.v && m->entity;
+}
+
+void cores_clear(struct cores *m)
+{
+    free(m->delays.v);
+    free(m->sharing.v);
+    free(m->fresh.v);
+    free(m->expired.v);
+    free(m->entity);
+}
+
+bool cores_idle(const struct cores *m)
+{
+    return !m->delays.count && !m->sharing.count;
+}
+
+/* ---- work ---- */
+
+static bool in_slices(const struct cores *m)
+{
+    return m->discipline >= CORES_SLICES;
+}
+
+static bool goes_first(const struct cores *m, uint32_t who)
+{
+    return m->discipline == CORES_THREAD_FIRST && who == 0;
+}
+
+void cores_delay(struct cores *m, uint32_t who, double ns)
+{
+    heap_push(&m->delays, m->now + ns, who);
+}
+
+void cores_want(struct cores *m, uint32_t who, double ns)
+{
+    m->entity[who] = (struct cores_entity){.work = ns, .from = m->now, .all = ns, .wants = true};
+    if (in_slices(m))
+        queue_push(m, m->discipline == CORES_WOKEN_FIRST ? &m->fresh : &m->expired, who);
+    else if (goes_first(m, who))
+        heap_push(&m->delays, m->now + ns / fmin(1, m->cores), who);
+    else
+        heap_push(&m->sharing, m->served + ns, who);
+}
+
+void cores_dispatch(struct cores *m)
+{
+    while (m->running < m->places && m->fresh.count + m->expired.count) {
+        uint32_t who = queue_pop(m, m->fresh.count ? &m->fresh : &m->expired);
+        struct cores_entity *e = &m->entity[who];
+        e->piece = e->work < m->slice ? e->work : m->slice;
+        m->running++;
+        heap_push(&m->delays, m->now + e->piece / m->speed, who);
+    }
+}
+
+/* What each sharing thread gets per time. */
+static double share_rate(const struct cores *m)
+{
+    double cores = m->cores;
+    if (m->discipline == CORES_THREAD_FIRST && m->entity[0].wants)
+        cores = fmax(cores - 1, cores * 0.01);
+    return m->sharing.count ? fmin(1, cores / (double)m->sharing.count) : 1;
+}
+
+static bool work_ended(struct cores *m, uint32_t who)
+{
+    struct cores_entity *e = &m->entity[who];
+    if (in_slices(m)) {
+        m->running--;
+        e->work -= e->piece;
+        if (e->work > 0) {
+            queue_push(m, &m->expired, who);
+            cores_dispatch(m);
+            return false;
+        }
+    }
+    double starved = m->now - e->from - e->all;
+    e->wants = false;
+    if (starved > 0) {
+        m->starved += starved;
+        m->starved_first += who ? 0 : starved;
+    }
+    return true;
+}
+
+bool cores_next(struct cores *m, uint32_t *who)
+{
+    double rate = share_rate(m);
+    double shared_at =
+        m->sharing.count ? m->now + (m->sharing.v[0].key - m->served) / rate : INFINITY;
+    bool shared = m->sharing.count && (!m->delays.count || shared_at < m->delays.v[0].key);
+    double at = shared ? shared_at : m->delays.v[0].key;
+    if (at < m->now)
+        at = m->now;
+    m->served = shared ? m->sharing.v[0].key : m->served + (at - m->now) * rate;
+    m->now = at;
+    *who = heap_pop(shared ? &m->sharing : &m->delays);
+    return !m->entity[*who].wants || work_ended(m, *who);
+}

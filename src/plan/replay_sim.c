@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The virtual clocks: an event loop over one consumer, its workers and its device.
+ *
+ * Entities are numbered: 0 the consumer, 1 + s the worker in slot s. Each is at any moment blocked
+ * (no event), delayed (in `delays`, keyed by virtual time) or wants a core, which is the business of
+ * replay_cores.h.
+ */
+#include "plan/replay_view.h"
+
+#include "base/mem.h"
+#include "plan/replay_cores.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum worker_phase { WORKER_STARTUP, WORKER_PARTS };
+
+struct worker {
+    uint32_t item;    /* its next or current item; VIEW_NO_ITEM: none left */
+    uint32_t startup; /* WORKER_STARTUP: position whose startup parts it runs */
+    uint32_t at;      /* next part */
+    double shrink;    /* of storage, for the cap */
+    bool busy;
+    uint8_t phase;
+};
+
+enum consumer_phase { CONSUMER_START, CONSUMER_BEGIN, CONSUMER_TAKE, CONSUMER_OPS, CONSUMER_DONE };
+
+struct sim {
+    const struct view *v;
+    const struct sim_params *params;
+    const struct replay_scenario *sc;
+    struct cores m; /* the clock, delays and cores */
+    struct worker *workers; /* owned */
+    uint32_t worker_count;
+    bool redealt;
+    uint32_t *next_item;    /* owned: the same slot's next position */
+    uint32_t *trigger_head; /* owned: first item requested when this position is taken */
+    uint32_t *trigger_next; /* owned */
+    uint32_t *epoch_head;   /* owned: first item requested at an epoch's release */
+    uint32_t *startup_of;   /* owned: per epoch and slot % workers, or NULL */
+    uint8_t *flags;         /* owned: per item, ITEM_* */
+    uint8_t consumer_phase;
+    bool consumer_waits;
+    uint32_t step, op;
+    double step_from, burst, device, compute, feed_wait;
+    double keep_delivery[CAUSE_COUNT], keep_own[CAUSE_COUNT];
+    bool by_resource;
+    double device_factor, own_factor;
+};
+
+enum { ITEM_REQUESTED = 1, ITEM_READY = 2 };
+
+/* ---- what a scenario leaves of a time ---- */
+
+static double keep(const struct sim *s, uint8_t cause, uint32_t resource, bool own)
+{
+    double k = own ? s->keep_own[cause] : s->keep_delivery[cause];
+    if (!s->by_resource || !resource)
+        return k;
+    for (int i = 0; i < s->sc->away_count; i++) {
+        const struct replay_away *a = &s->sc->away[i];
+        if (a->resource == resource && a->cause == cause &&
+            (a->where & (own ? REPLAY_OWN : REPLAY_DELIVERIES)))
+            k *= a->keep;
+    }
+    return k;
+}
+
+static bool wants_core(const struct sim *s, uint8_t cause)
+{
+    return s->m.cores > 0 && cause_takes_core(cause);
+}
+
+static void delay(struct sim *s, uint32_t who, double ns)
+{
+    cores_delay(&s->m, who, ns);
+}
+
+static void want_core(struct sim *s, uint32_t who, double ns)
+{
+    cores_want(&s->m, who, ns);
+}
+
+/* ---- workers ---- */
+
+static double part_time(const struct sim *s, const struct worker *w, const struct view_part *p)
+{
+    if (p->cause == CAUSE_CPU_STARVED && s->m.cores > 0)
+        return 0; /* the shared cores bring it about again */
+    double ns = p->ns * keep(s, p->cause, p->resource, false);
+    return p->cause == CAUSE_STORAGE ? ns * w->shrink : ns;
+}
+
+static double storage_shrink(const struct sim *s, const struct view_item *item)
+{
+    double sum = 0;
+    struct worker whole = {.shrink = 1};
+    if (s->sc->storage_cap_ns <= 0)
+        return 1;
+    for (uint32_t i = 0; i < item->part_count; i++)
+        if (s->v->parts[item->parts_at + i].cause == CAUSE_STORAGE)
+            sum += part_time(s, &whole, &s->v->parts[item->parts_at + i]);
+    return sum > (double)s->sc->storage_cap_ns ? (double)s->sc->storage_cap_ns / sum : 1;
+}
+
+/* Runs parts of `item` from w->at up to `end`; false when they are done. */
+static bool run_parts(struct sim *s, uint32_t slot, const struct view_item *item, uint32_t end)
+{
+    struct worker *w = &s->workers[slot];
+    double sum = 0;
+    while (w->at < end) {
+        const struct view_part *p = &s->v->parts[item->parts_at + w->at];
+        double ns = part_time(s, w, p);
+        bool core = ns > 0 && wants_core(s, p->cause);
+        if (core && sum > 0)
+            break;
+        w->at++;
+        if (core) {
+            want_core(s, slot + 1, ns);
+            return true;
+        }
+        sum += ns;
+    }
+    if (sum > 0)
+        delay(s, slot + 1, sum);
+    return sum > 0;
+}
+
+static void consumer_go(struct sim *s);
+
+/* Its first event; never runs on at once, so that items of no length cannot nest without end. */
+static void worker_begin(struct sim *s, uint32_t slot)
+{
+    struct worker *w = &s->workers[slot];
+    if (w->busy || w->item == VIEW_NO_ITEM || !(s->flags[w->item] & ITEM_REQUESTED))
+        return;
+    const struct view_item *item = &s->v->items[w->item];
+    w->busy = true;
+    w->at = item->startup_parts;
+    w->shrink = storage_shrink(s, item);
+    w->phase = WORKER_PARTS;
+    delay(s, slot + 1, item->slack);
+}
+
+/* The workers of an epoch are started: those recorded, and further ones like them after these. */
+static void spawn(struct sim *s, uint32_t epoch)
+{
+    uint32_t slots = s->v->epochs[epoch].slots;
+    if (!s->v->epochs[epoch].spawns || (s->sc->restarts_away && epoch > 0))
+        return;
+    for (uint32_t slot = 0; slot < s->worker_count; slot++) {
+        struct worker *w = &s->workers[slot];
+        uint32_t p = s->startup_of[(size_t)epoch * s->v->workers + slot % slots];
+        if (w->busy || p == VIEW_NO_ITEM)
+            continue;
+        w->busy = true;
+        w->at = 0;
+        w->shrink = 1;
+        w->phase = WORKER_STARTUP;
+        w->startup = p;
+        delay(s, slot + 1, s->v->items[p].spawn + slot / slots * slots * s->v->fork_ns);
+    }
+}
+
+static void worker_done(struct sim *s, uint32_t slot)
+{
+    struct worker *w = &s->workers[slot];
+    uint32_t p = w->item;
+    s->flags[p] |= ITEM_READY;
+    w->busy = false;
+    w->item = s->next_item[p];
+    if (s->consumer_waits && s->v->steps[s->step].item == p) {
+        s->consumer_waits = false;
+        consumer_go(s);
+    }
+    worker_begin(s, slot);
+}
+
+static void worker_go(struct sim *s, uint32_t slot)
+{
+    struct worker *w = &s->workers[slot];
+    if (w->phase == WORKER_STARTUP) {
+        const struct view_item *first = &s->v->items[w->startup];
+        if (run_parts(s, slot, first, first->startup_parts))
+            return;
+        w->busy = false;
+        worker_begin(s, slot);
+        return;
+    }
+    const struct view_item *item = &s->v->items[w->item];
+    if (!run_parts(s, slot, item, item->part_count))
+        worker_done(s, slot);
+}
+
+static void request(struct sim *s, uint32_t p)
+{
+    uint32_t n = s->worker_count;
+    uint32_t first = s->v->epochs[s->v->items[p].epoch].first;
+    uint32_t slot = s->redealt ? (p - first) % n : s->v->items[p].slot;
+    s->flags[p] |= ITEM_REQUESTED;
+    if (s->workers[slot].item == p)
+        worker_begin(s, slot);
+}
+
+/* ---- the consumer and its device ---- */
+
+static double device_time(const struct sim *s, const struct view_op *op)
+{
+    double ns = op->ns * keep(s, op->cause, op->resource, true);
+    if (op->cause == CAUSE_PAGEABLE_COPY && s->sc->pinned)
+        ns *= s->sc->pinned_ratio > 0 ? s->sc->pinned_ratio : 0.5;
+    if (op->cause == CAUSE_NONE)
+        return ns * s->device_factor * s->own_factor;
+    return op->cause == CAUSE_PAGEABLE_COPY || op->cause == CAUSE_LINK ? ns * s->own_factor : ns;
+}
+
+static void give_device(struct sim *s, const struct view_op *op)
+{
+    double ns = device_time(s, op);
+    double from = op->kind == REPLAY_SPREAD ? s->burst : s->m.now;
+    s->device = (s->device > from ? s->device : from) + ns;
+    if (op->kind == REPLAY_SPREAD && s->device < s->m.now)
+        s->device = s->m.now;
+    if (op->kind == REPLAY_DEVICE)
+        s->burst = s->m.now;
+    if (op->cause == CAUSE_NONE)
+        s->compute += ns;
+}
+
+/* Thread time of a SYNC: until the device has done what was waited for, and back. */
+static double sync_time(const struct sim *s, const struct view_op *op)
+{
+    double left = op->cause == CAUSE_NONE ? 1 : keep(s, op->cause, op->resource, true);
+    bool pinned = op->cause == CAUSE_PAGEABLE_COPY && s->sc->pinned && s->sc->pinned_async;
+    if (pinned || left <= 0)
+        return 0; /* no call that waits for its copy */
+    double until = s->device - op->backlog * s->device_factor * s->own_factor;
+    return (until > s->m.now ? until - s->m.now : 0) + op->ns * left * s->own_factor;
+}
+
+static double thread_time(const struct sim *s, const struct view_op *op)
+{
+    if (op->cause == CAUSE_CPU_STARVED && s->m.cores > 0)
+        return 0;
+    if (op->cause == CAUSE_STARTUP && s->sc->restarts_away && s->step > 0)
+        return 0;
+    double ns = op->ns * keep(s, op->cause, op->resource, true);
+    return op->cause == CAUSE_CHECKPOINT ? ns : ns * s->own_factor;
+}
+
+static void release(struct sim *s, uint32_t epoch)
+{
+    for (uint32_t p = s->epoch_head[epoch], next; p != VIEW_NO_ITEM; p = next) {
+        next = s->trigger_next[p];
+        request(s, p);
+    }
+}
+
+/* Thread time to start the workers that were not there. */
+static double more_forks(const struct sim *s, uint32_t epoch)
+{
+    if (!s->v->epochs[epoch].spawns || s->worker_count <= s->v->epochs[epoch].slots ||
+        (s->sc->restarts_away && epoch > 0))
+        return 0;
+    return (s->worker_count - s->v->epochs[epoch].slots) * s->v->fork_ns;
+}
+
+/* Runs ops until one takes time; false when the step is over. */
+static bool run_ops(struct sim *s)
+{
+    const struct view_step *step = &s->v->steps[s->step];
+    while (s->op < step->op_count) {
+        const struct view_op *op = &s->v->ops[step->ops_at + s->op++];
+        double ns;
+        switch (op->kind) {
+        case VIEW_SPAWN:
+            spawn(s, op->resource);
+            ns = more_forks(s, op->resource);
+            break;
+        case VIEW_RELEASE:
+            release(s, op->resource);
+            continue;
+        case REPLAY_DEVICE:
+        case REPLAY_SPREAD:
+            give_device(s, op);
+            continue;
+        case REPLAY_SYNC:
+            ns = sync_time(s, op);
+            s->burst = s->m.now + ns;
+            break;
+        default:
+            ns = thread_time(s, op);
+        }
+        if (ns <= 0)
+            continue;
+        bool forks = op->kind == VIEW_SPAWN && s->m.cores > 0;
+        if ((forks || (op->kind == REPLAY_THREAD && wants_core(s, op->cause))) &&
+            s->keep_own[CAUSE_CPU_STARVED] > 0)
+            want_core(s, 0, ns);
+        else
+            delay(s, 0, ns);
+        return true;
+    }
+    return false;
+}
+
+static void take(struct sim *s)
+{
+    const struct view_step *step = &s->v->steps[s->step];
+    s->consumer_phase = CONSUMER_OPS;
+    s->op = 0;
+    s->burst = s->m.now;
+    s->feed_wait += s->m.now - s->step_from;
+    if (step->item == VIEW_NO_ITEM)
+        return;
+    for (uint32_t p = s->trigger_head[step->item], next; p != VIEW_NO_ITEM; p = next) {
+        next = s->trigger_next[p];
+        request(s, p);
+    }
+}
+
+static void consumer_go(struct sim *s)
+{
+    while (s->consumer_phase != CONSUMER_DONE) {
+        const struct view_step *step = &s->v->steps[s->step];
+        if (s->consumer_phase == CONSUMER_START) {
+            s->step_from = s->m.now;
+            s->consumer_phase = CONSUMER_BEGIN;
+        }
+        if (s->consumer_phase == CONSUMER_BEGIN) {
+            if (step->item != VIEW_NO_ITEM && !(s->flags[step->item] & ITEM_READY)) {
+                s->consumer_waits = true;
+                return;
+            }
+            s->consumer_phase = CONSUMER_TAKE;
+            if (step->lag > 0) {
+                delay(s, 0, step->lag);
+                return;
+            }
+        }
+        if (s->consumer_phase == CONSUMER_TAKE)
+            take(s);
+        if (run_ops(s))
+            return;
+        s->step++;
+        s->step_from = s->m.now;
+        s->consumer_phase = s->step < s->v->step_count ? CONSUMER_BEGIN : CONSUMER_DONE;
+    }
+}
+
+/* ---- setting up ---- */
+
+static void resolve_keep(struct sim *s)
+{
+    for (int c = 0; c < CAUSE_COUNT; c++)
+        s->keep_delivery[c] = s->keep_own[c] = 1;
+    for (int i = 0; i < s->sc->away_count; i++) {
+        const struct replay_away *a = &s->sc->away[i];
+        if (a->cause == CAUSE_NONE || a->cause >= CAUSE_COUNT)
+            continue;
+        s->by_resource |= a->resource != 0;
+        if (!a->resource && a->where & REPLAY_DELIVERIES)
+            s->keep_delivery[a->cause] *= a->keep;
+        if (!a->resource && a->where & REPLAY_OWN)
+            s->keep_own[a->cause] *= a->keep;
+    }
+    if (s->params->no_late_peer)
+        s->keep_delivery[CAUSE_LATE_PEER] = s->keep_own[CAUSE_LATE_PEER] = 0;
+    s->m.cores = s->sc->cores > 0 ? s->sc->cores : s->params->cores;
+    if (s->keep_delivery[CAUSE_CPU_STARVED] < 0.5)
+        s->m.cores = 0;
+    s->m.discipline = s->params->discipline;
+    s->m.slice = s->params->slice;
+    double times = s->sc->accelerator_times > 0 ? s->sc->accelerator_times : 1;
+    s->device_factor = s->sc->accelerator_infinite ? 0 : 1 / times;
+    s->own_factor = s->sc->consumers_times > 0 ? 1 / s->sc->consumers_times : 1;
+}
+
+static uint32_t workers_wanted(const struct view *v, const struct replay_scenario *sc)
+{
+    double n = v->workers;
+    if (sc->workers_times > 0)
+        n = round(n * sc->workers_times);
+    n += sc->workers_add;
+    return n < 1 ? 1 : n > REPLAY_WORKERS_MAX ? REPLAY_WORKERS_MAX : (uint32_t)n;
+}
+
+static uint32_t depth_wanted(const struct sim *s)
+{
+    const struct view *v = s->v;
+    double d = v->depth;
+    if (!v->workers) /* the common default: two ahead for each worker */
+        d = 2.0 * s->worker_count;
+    else if (s->redealt)
+        d = d * s->worker_count / v->workers;
+    if (s->sc->depth_times > 0)
+        d *= s->sc->depth_times;
+    return d < 1 ? 1 : d > 1e9 ? UINT32_C(1000000000) : (uint32_t)(d + 0.5);
+}
+
+static bool allocate(struct sim *s)
+{
+    size_t n = s->v->item_count;
+    s->workers = mem_zalloc(s->worker_count * sizeof(*s->workers));
+    s->next_item = mem_zalloc(n * sizeof(*s->next_item));
+    s->trigger_head = mem_zalloc(n * sizeof(*s->trigger_head));
+    s->trigger_next = mem_zalloc(n * sizeof(*s->trigger_next));
+    s->epoch_head = mem_zalloc(s->v->epoch_count * sizeof(*s->epoch_head));
+    s->flags = mem_zalloc(n);
+    if (s->v->workers) {
+        s->startup_of =
+            mem_zalloc(s->v->epoch_count * s->v->workers * sizeof(*s->startup_of));
+        if (!s->startup_of)
+            return false;
+    }
+    return cores_init(&s->m, s->worker_count + 1) && s->workers && s->next_item && s->trigger_head &&
+           s->trigger_next && s->epoch_head && s->flags;
+}
+
+static void release_memory(struct sim *s)
+{
+    free(s->workers);
+    cores_clear(&s->m);
+    free(s->next_item);
+    free(s->trigger_head);
+    free(s->trigger_next);
+    free(s->epoch_head);
+    free(s->startup_of);
+    free(s->flags);
+}
+
+/* Deals items to slots and links each to what makes its request; last positions first. */
+static void link_items(struct sim *s)
+{
+    const struct view *v = s->v;
+    uint32_t depth = depth_wanted(s);
+    bool as_recorded = !s->redealt && !(s->sc->depth_times > 0);
+    for (uint32_t w = 0; w < s->worker_count; w++)
+        s->workers[w].item = VIEW_NO_ITEM;
+    for (size_t e = 0; e < v->epoch_count; e++)
+        s->epoch_head[e] = VIEW_NO_ITEM;
+    for (size_t i = 0; s->startup_of && i < v->epoch_count * v->workers; i++)
+        s->startup_of[i] = VIEW_NO_ITEM;
+    for (size_t p = 0; p < v->item_count; p++)
+        s->trigger_head[p] = VIEW_NO_ITEM;
+    for (uint32_t p = (uint32_t)v->item_count; p-- > 0;) {
+        const struct view_item *item = &v->items[p];
+        uint32_t first = v->epochs[item->epoch].first;
+        uint32_t slot = s->redealt ? (p - first) % s->worker_count : item->slot;
+        uint32_t trigger = item->trigger;
+        if (!as_recorded)
+            trigger = p - first >= depth ? p - depth : VIEW_AT_RELEASE;
+        uint32_t *head =
+            trigger == VIEW_AT_RELEASE ? &s->epoch_head[item->epoch] : &s->trigger_head[trigger];
+        s->trigger_next[p] = *head;
+        *head = p;
+        s->next_item[p] = s->workers[slot].item;
+        s->workers[slot].item = p;
+        if (s->startup_of && item->startup)
+            s->startup_of[(size_t)item->epoch * v->workers + item->slot] = p;
+    }
+}
+
+/* ---- running ---- */
+
+/* The consumer waits for what nothing will ever finish (a log that contradicts itself). */
+static void unblock(struct sim *s)
+{
+    s->flags[s->v->steps[s->step].item] |= ITEM_READY;
+    s->consumer_waits = false;
+    consumer_go(s);
+    cores_dispatch(&s->m);
+}
+
+static void advance(struct sim *s)
+{
+    uint32_t who;
+    if (!cores_next(&s->m, &who))
+        return;
+    if (who)
+        worker_go(s, who - 1);
+    else
+        consumer_go(s);
+    cores_dispatch(&s->m);
+}
+
+static void begin(struct sim *s)
+{
+    double forks = 0;
+    for (uint32_t e = 0; e < s->v->spawns_at_start; e++) {
+        spawn(s, e);
+        forks += more_forks(s, e);
+    }
+    for (uint32_t e = 0; e < s->v->releases_at_start; e++)
+        release(s, e);
+    s->consumer_phase = s->v->step_count ? CONSUMER_START : CONSUMER_DONE;
+    if (s->consumer_phase == CONSUMER_START)
+        delay(s, 0, s->v->start_ns + forks);
+}
+
+bool sim_run(const struct view *v, const struct sim_params *params, struct sim_result *ret)
+{
+    struct sim s = {.v = v, .params = params, .sc = params->scenario};
+    resolve_keep(&s);
+    s.worker_count = workers_wanted(v, s.sc);
+    s.redealt = s.worker_count != v->workers && v->item_count > 0;
+    if (!allocate(&s)) {
+        release_memory(&s);
+        return false;
+    }
+    link_items(&s);
+    begin(&s);
+    while (s.consumer_phase != CONSUMER_DONE) {
+        if (!cores_idle(&s.m))
+            advance(&s);
+        else if (s.consumer_waits)
+            unblock(&s);
+        else
+            break;
+    }
+    double length = s.device > s.m.now ? s.device : s.m.now;
+    *ret = (struct sim_result){length, s.compute, s.feed_wait, s.m.starved, s.m.starved_first};
+    release_memory(&s);
+    return true;
+}

@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the log to a view: which items there were, what each waited for before it began, where
+ * epochs begin, how far ahead work is requested, and what the device clock did.
+ *
+ * Depth. Let c be the takes made before item p began, q = p - c + 1. An item is requested when
+ * position p - depth is taken, so q <= depth for every item, and q == depth for an item whose worker
+ * had been waiting for work and began at once. The depth is therefore the usual q of such items, and
+ * without any the largest q is a lower bound.
+ */
+#include "plan/replay_view.h"
+
+#include "base/mem.h"
+#include "plan/replay_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define IDLE_MIN (20 * NS_PER_US) /* shorter waits for work tell nothing */
+#define DEPTH_MAX 8192u
+
+void view_clear(struct view *v)
+{
+    free(v->items);
+    free(v->epochs);
+    free(v->steps);
+    free(v->parts);
+    free(v->ops);
+    *v = (struct view){0};
+}
+
+static bool push_part(struct view *v, struct view_part part)
+{
+    if (!mem_grow((void **)&v->parts, &v->part_cap, v->part_count + 1, sizeof(*v->parts)))
+        return false;
+    v->parts[v->part_count++] = part;
+    return true;
+}
+
+static bool push_op(struct view *v, struct view_op op)
+{
+    if (!mem_grow((void **)&v->ops, &v->op_cap, v->op_count + 1, sizeof(*v->ops)))
+        return false;
+    v->ops[v->op_count++] = op;
+    return true;
+}
+
+/* What is only needed while building. */
+struct build {
+    struct view *v;
+    const struct log_consumer *c;
+    struct item_time {
+        double start, end, taken; /* taken: the step's t1 */
+        double work;              /* when it began on the item: start, but for a worker's first */
+        double idle;
+        uint16_t worker;
+        uint32_t delivery; /* index in c->deliveries */
+    } *items; /* owned */
+    struct epoch_time {
+        double spawn, release; /* the moment seen; later the consumer's moment */
+    } *epochs; /* owned */
+    size_t epoch_cap;
+};
+
+static double from_origin(const struct build *b, int64_t ns)
+{
+    return (double)(ns - b->v->origin);
+}
+
+/* A worker's first delivery begins with its own startup: all up to the last startup part, and the
+ * wait for a core that is reported after it. */
+static uint16_t startup_parts(const struct log_consumer *c, const struct packed_delivery *d,
+                              double *ret_ns)
+{
+    const struct packed_part *v = c->parts.v + d->parts_at;
+    uint16_t n = 0;
+    for (uint16_t i = 0; d->startup && i < d->part_count; i++)
+        if (key_cause(v[i].key) == CAUSE_STARTUP)
+            n = i + 1;
+    if (n && n < d->part_count && key_cause(v[n].key) == CAUSE_CPU_STARVED)
+        n++;
+    *ret_ns = 0;
+    for (uint16_t i = 0; i < n; i++)
+        *ret_ns += (double)time_unpack(v[i].time);
+    return n;
+}
+
+/* Numbers the takes, and finds the origin. */
+static bool collect_items(struct build *b, uint32_t *position_of)
+{
+    struct view *v = b->v;
+    const struct log_consumer *c = b->c;
+    size_t n = 0;
+    v->origin = c->steps[0].t0;
+    for (size_t i = 0; i < c->delivery_count; i++)
+        position_of[i] = VIEW_NO_ITEM;
+    for (size_t s = 0; s < c->step_count; s++) {
+        uint64_t d = c->steps[s].delivery - c->delivery_base;
+        v->steps[s].item = VIEW_NO_ITEM;
+        if (c->steps[s].delivery < c->delivery_base || d >= c->delivery_count ||
+            position_of[d] != VIEW_NO_ITEM)
+            continue;
+        position_of[d] = (uint32_t)n;
+        v->steps[s].item = (uint32_t)n++;
+        if (c->deliveries[d].start < v->origin)
+            v->origin = c->deliveries[d].start;
+    }
+    v->item_count = n;
+    v->items = mem_zalloc(n * sizeof(*v->items));
+    b->items = mem_zalloc(n * sizeof(*b->items));
+    if (!v->items || !b->items)
+        return false;
+    for (size_t s = 0; s < c->step_count; s++) {
+        uint32_t p = v->steps[s].item;
+        if (p == VIEW_NO_ITEM)
+            continue;
+        const struct packed_delivery *d = &c->deliveries[c->steps[s].delivery - c->delivery_base];
+        struct item_time *t = &b->items[p];
+        t->taken = from_origin(b, c->steps[s].t1);
+        t->start = from_origin(b, d->start);
+        t->end = from_origin(b, d->end);
+        t->idle = (double)time_unpack(d->idle);
+        t->worker = d->worker;
+        t->delivery = (uint32_t)(d - c->deliveries);
+        if (t->start > t->taken)
+            t->start = t->taken;
+        if (t->end > t->taken)
+            t->end = t->taken; /* its tail was not awaited */
+        double startup;
+        v->items[p].startup = d->startup;
+        v->items[p].startup_parts = startup_parts(c, d, &startup);
+        t->work = t->start + startup + (d->startup ? t->idle : 0);
+        if (t->work > t->end)
+            t->work = t->end;
+    }
+    return true;
+}
+
+/* Takes made at or before `when`, looking no further than position p. */
+static uint32_t takes_before(const struct build *b, double when, uint32_t p)
+{
+    uint32_t lo = 0, hi = p;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (b->items[mid].taken <= when)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* See the head of this file. */
+static bool learn_depth(struct build *b)
+{
+    struct view *v = b->v;
+    AUTOFREE uint32_t *waited = mem_zalloc((DEPTH_MAX + 1) * sizeof(*waited));
+    AUTOFREE uint32_t *all = mem_zalloc((DEPTH_MAX + 1) * sizeof(*all));
+    uint32_t told = 0, usual = 0, high = 0;
+    if (!waited || !all)
+        return false;
+    for (uint32_t p = 0; p < v->item_count; p++) {
+        uint32_t q = p - takes_before(b, b->items[p].work, p) + 1;
+        if (q > DEPTH_MAX)
+            q = DEPTH_MAX;
+        all[q]++;
+        if (q > high)
+            high = q;
+        if (b->items[p].idle >= (double)IDLE_MIN && !v->items[p].startup) {
+            told++;
+            waited[q]++;
+        }
+    }
+    for (uint32_t q = 1; q <= DEPTH_MAX; q++)
+        if (waited[q] && waited[q] >= waited[usual])
+            usual = q;
+    v->depth_bound = told < 3 || told < v->item_count / 200;
+    uint32_t seen = 0, floor_q = high;
+    while (!v->depth_bound && floor_q > 1 && (seen += all[floor_q]) <= v->item_count / 100)
+        floor_q--;
+    v->depth = v->depth_bound || floor_q > usual ? floor_q : usual;
+    if (!v->depth)
+        v->depth = 1;
+    return true;
+}
+
+/* Loaders order a whole number of items per worker, so a lower bound can be raised to one. */
+static void raise_bound(struct view *v)
+{
+    if (v->depth_bound && v->workers > 1)
+        v->depth = (v->depth + v->workers - 1) / v->workers * v->workers;
+}
+
+/* How long the consumer takes to start one worker: from how far apart they began. */
+static void learn_fork(struct view *v)
+{
+    double apart = 0;
+    size_t epochs = 0;
+    for (size_t e = 0; e < v->epoch_count; e++) {
+        double last = 0;
+        uint32_t first = v->epochs[e].first;
+        if (!v->epochs[e].spawns)
+            continue;
+        for (uint32_t i = 0; i < v->epochs[e].slots && first + i < v->item_count; i++)
+            if (v->items[first + i].startup && v->items[first + i].spawn > last)
+                last = v->items[first + i].spawn;
+        apart += v->epochs[e].slots > 1 ? last / (v->epochs[e].slots - 1) : 0;
+        epochs++;
+    }
+    if (v->workers > 1 && epochs)
+        v->fork_ns = apart / (double)epochs;
+    else if (v->workers == 1 && epochs > 1)
+        v->fork_ns = v->own_ns[CAUSE_STARTUP] / (double)(epochs - 1);
+}
+
+/* Nothing was on order when item p began: an epoch begins with it. */
+static bool begins_epoch(const struct build *b, uint32_t p)
+{
+    const struct view *v = b->v;
+    const struct item_time *t = &b->items[p];
+    if (p == 0)
+        return true;
+    if (takes_before(b, t->start, p) < p)
+        return false;
+    if (v->items[p].startup)
+        return true;
+    if (t->idle < (double)IDLE_MIN)
+        return false;
+    if (v->depth == 1) /* usual: requested when the one before was taken */
+        return t->start - b->items[p - 1].taken > (double)NS_PER_MS;
+    if (p + 1 >= v->item_count)
+        return true;
+    const struct item_time *next = &b->items[p + 1];
+    return next->worker == t->worker || next->start >= b->items[p - 1].taken;
+}
+
+static bool push_epoch(struct build *b, uint32_t first)
+{
+    struct view *v = b->v;
+    size_t n = v->epoch_count;
+    if (!mem_grow((void **)&v->epochs, &v->epoch_cap, n + 1, sizeof(*v->epochs)) ||
+        !mem_grow((void **)&b->epochs, &b->epoch_cap, n + 1, sizeof(*b->epochs)))
+        return false;
+    v->epochs[v->epoch_count++] = (struct view_epoch){.first = first};
+    return true;
+}
+
+/* When the epoch's workers began to be started, and when its first items were requested: as soon as
+ * one that waited for work got it; if none had to wait, no later than the last one was started. */
+static void time_epoch(struct build *b, uint32_t e)
+{
+    struct view *v = b->v;
+    uint32_t first = v->epochs[e].first, end = first + v->depth;
+    double waited = INFINITY, work = INFINITY, spawn = INFINITY, last = -INFINITY;
+    for (uint32_t p = first; p < end && p < v->item_count && v->items[p].epoch == e; p++) {
+        const struct item_time *t = &b->items[p];
+        work = fmin(work, t->work);
+        if (!v->items[p].startup)
+            continue;
+        if (t->idle > 0)
+            waited = fmin(waited, t->work);
+        spawn = fmin(spawn, t->start);
+        last = fmax(last, t->start);
+    }
+    v->epochs[e].spawns = spawn < INFINITY;
+    b->epochs[e].release =
+        !v->epochs[e].spawns ? work : waited < INFINITY ? waited : fmin(last, work);
+    b->epochs[e].spawn = v->epochs[e].spawns ? spawn : b->epochs[e].release;
+}
+
+/* Splits the items into epochs and gives each its worker's slot within the epoch. */
+static bool find_epochs(struct build *b)
+{
+    struct view *v = b->v;
+    AUTOFREE uint16_t *slot_of = mem_zalloc(REPLAY_WORKERS_MAX * sizeof(*slot_of));
+    AUTOFREE uint32_t *seen_in = mem_zalloc(REPLAY_WORKERS_MAX * sizeof(*seen_in));
+    if (!slot_of || !seen_in)
+        return false;
+    for (uint32_t p = 0; p < v->item_count; p++) {
+        if (begins_epoch(b, p) && !push_epoch(b, p))
+            return false;
+        struct view_epoch *e = &v->epochs[v->epoch_count - 1];
+        uint16_t w = b->items[p].worker;
+        if (seen_in[w] != v->epoch_count) {
+            seen_in[w] = (uint32_t)v->epoch_count;
+            slot_of[w] = (uint16_t)e->slots++;
+        }
+        if (e->slots > v->workers)
+            v->workers = e->slots;
+        v->items[p].epoch = (uint32_t)v->epoch_count - 1;
+        v->items[p].slot = slot_of[w];
+    }
+    for (uint32_t e = 0; e < v->epoch_count; e++)
+        time_epoch(b, e);
+    return true;
+}
+
+/* When each item was requested, and what passed from then to its start. */
+static bool find_requests(struct build *b)
+{
+    struct view *v = b->v;
+    AUTOFREE double *previous = mem_zalloc(REPLAY_WORKERS_MAX * sizeof(*previous));
+    if (!previous)
+        return false;
+    for (uint32_t p = 0; p < v->item_count; p++) {
+        struct view_item *item = &v->items[p];
+        const struct item_time *t = &b->items[p];
+        uint32_t first = v->epochs[item->epoch].first;
+        if (p == first)
+            memset(previous, 0, REPLAY_WORKERS_MAX * sizeof(*previous));
+        int64_t k = (int64_t)p - v->depth;
+        uint32_t c = takes_before(b, t->work, p);
+        if (k >= (int64_t)c)
+            k = (int64_t)c - 1; /* more was on order than the depth says */
+        item->trigger = k >= (int64_t)first ? (uint32_t)k : VIEW_AT_RELEASE;
+        double request =
+            item->trigger == VIEW_AT_RELEASE ? b->epochs[item->epoch].release : b->items[k].taken;
+        double ready = item->startup ? t->work - t->idle : previous[item->slot];
+        double base = ready > request ? ready : request;
+        item->slack = t->work > base ? t->work - base : 0;
+        item->spawn = item->startup ? fmax(0, t->start - b->epochs[item->epoch].spawn) : 0;
+        previous[item->slot] = t->end;
+    }
+    return true;
+}
+
+/* Copies an item's parts; a tail that was not awaited is cut off. */
+static bool copy_parts(struct build *b)
+{
+    struct view *v = b->v;
+    for (uint32_t p = 0; p < v->item_count; p++) {
+        const struct packed_delivery *d = &b->c->deliveries[b->items[p].delivery];
+        double left = b->items[p].end - b->items[p].start;
+        if (d->startup)
+            left -= (double)time_unpack(d->idle);
+        v->items[p].parts_at = (uint32_t)v->part_count;
+        for (uint32_t i = 0; i < d->part_count; i++) {
+            struct packed_part in = b->c->parts.v[d->parts_at + i];
+            struct view_part out = {(double)time_unpack(in.time), key_resource(in.key),
+                                    key_cause(in.key)};
+            if (out.ns > left)
+                out.ns = left;
+            left -= out.ns;
+            v->delivery_ns[out.cause] += out.ns;
+            if (!push_part(v, out))
+                return false;
+        }
+        v->items[p].part_count = (uint16_t)(v->part_count - v->items[p].parts_at);
+    }
+    return true;
+}
+
+/* The real clocks of thread and device while ops are copied. */
+struct clocks {
+    double now, device, burst; /* burst: since when the thread has run without a sync or a point */
+    size_t mark; /* the next one: epoch e's spawning is mark 2 e, its release 2 e + 1 */
+};
+
+static double *mark_time(const struct build *b, size_t mark)
+{
+    if (mark >= 2 * b->v->epoch_count)
+        return NULL;
+    struct epoch_time *e = &b->epochs[mark / 2];
+    return mark & 1 ? &e->release : &e->spawn;
+}
+
+/* Marks before `until` are set here; what is missing becomes slack. */
+static bool set_marks(struct build *b, struct clocks *k, double until)
+{
+    for (double *at; (at = mark_time(b, k->mark)) && *at < until; k->mark++) {
+        struct view_op op = {.kind = k->mark & 1 ? VIEW_RELEASE : VIEW_SPAWN,
+                             .resource = (uint32_t)(k->mark / 2)};
+        *at = k->now;
+        if (!push_op(b->v, op))
+            return false;
+    }
+    return true;
+}
+
+/* A THREAD op, cut where a mark falls within it. */
+static bool copy_thread(struct build *b, struct clocks *k, struct view_op op)
+{
+    struct view *v = b->v;
+    double end = k->now + op.ns;
+    v->own_ns[op.cause] += op.ns;
+    for (double *at; (at = mark_time(b, k->mark)) && *at < end;) {
+        op.ns = *at > k->now ? *at - k->now : 0;
+        if (op.ns > 0 && !push_op(v, op))
+            return false;
+        k->now += op.ns;
+        if (!set_marks(b, k, k->now + 1))
+            return false;
+    }
+    op.ns = end - k->now;
+    k->now = end;
+    return op.ns <= 0 || push_op(v, op);
+}
+
+static bool copy_op(struct build *b, struct clocks *k, struct view_op op)
+{
+    struct view *v = b->v;
+    double end, from;
+    switch (op.kind) {
+    case REPLAY_THREAD:
+        return copy_thread(b, k, op);
+    case REPLAY_DEVICE:
+    case REPLAY_SPREAD:
+        from = op.kind == REPLAY_SPREAD ? k->burst : k->now;
+        k->device = (k->device > from ? k->device : from) + op.ns;
+        if (op.kind == REPLAY_SPREAD && k->device < k->now)
+            k->device = k->now;
+        if (op.kind == REPLAY_DEVICE)
+            k->burst = k->now;
+        v->device_ns[op.cause] += op.ns;
+        return push_op(v, op);
+    default:
+        end = k->now + op.ns;
+        v->sync_ns += op.ns;
+        if (!set_marks(b, k, k->now + 1))
+            return false;
+        if (k->device >= end) {
+            op.backlog = k->device - end;
+            op.ns = 0;
+        } else {
+            op.ns = end - (k->device > k->now ? k->device : k->now);
+        }
+        k->now = k->burst = end;
+        return push_op(v, op);
+    }
+}
+
+static bool copy_steps(struct build *b)
+{
+    struct view *v = b->v;
+    const struct log_consumer *c = b->c;
+    struct clocks k = {.device = 0};
+    for (double *at; (at = mark_time(b, k.mark)) && *at < from_origin(b, c->steps[0].t1);
+         k.mark++)
+        *at = 0;
+    v->spawns_at_start = (uint32_t)(k.mark + 1) / 2;
+    v->releases_at_start = (uint32_t)k.mark / 2;
+    for (size_t s = 0; s < c->step_count; s++) {
+        const struct packed_step *in = &c->steps[s];
+        struct view_step *out = &v->steps[s];
+        double ready = out->item == VIEW_NO_ITEM ? 0 : b->items[out->item].end;
+        double t0 = from_origin(b, in->t0), t1 = from_origin(b, in->t1);
+        bool last = s + 1 == c->step_count;
+        out->lag = t1 - (t0 > ready ? t0 : ready);
+        v->wait_ns += t1 - t0;
+        out->ops_at = (uint32_t)v->op_count;
+        k.now = k.burst = t1;
+        for (uint32_t i = 0; i < in->op_count; i++) {
+            struct packed_part p = c->ops.v[in->ops_at + i];
+            struct view_op op = {(double)time_unpack(p.time), 0, key_resource(p.key),
+                                 key_kind(p.key), key_cause(p.key)};
+            if (!copy_op(b, &k, op))
+                return false;
+        }
+        struct view_op gap = {.kind = REPLAY_THREAD, .cause = CAUSE_UNKNOWN}; /* nothing recorded */
+        gap.ns = (last ? from_origin(b, in->end) : from_origin(b, c->steps[s + 1].t0)) - k.now;
+        if (gap.ns > 0 && !copy_thread(b, &k, gap))
+            return false;
+        if (!set_marks(b, &k, last ? k.now : from_origin(b, c->steps[s + 1].t1)))
+            return false;
+        out->op_count = (uint32_t)(v->op_count - out->ops_at);
+    }
+    v->real_ns = k.device > k.now ? k.device : k.now;
+    return true;
+}
+
+static bool build(struct build *b, uint32_t depth)
+{
+    struct view *v = b->v;
+    const struct log_consumer *c = b->c;
+    AUTOFREE uint32_t *position_of = mem_zalloc(c->delivery_count * sizeof(*position_of));
+    v->step_count = c->step_count;
+    v->steps = mem_zalloc(c->step_count * sizeof(*v->steps));
+    if (!position_of || !v->steps || !collect_items(b, position_of))
+        return false;
+    if (depth)
+        v->depth = depth;
+    else if (v->item_count && !learn_depth(b))
+        return false;
+    v->start_ns = from_origin(b, c->steps[0].t0);
+    if (!find_epochs(b) || !copy_parts(b) || !copy_steps(b))
+        return false;
+    v->whole_ns = v->real_ns + (double)(c->steps[0].t0 - c->first_ever);
+    raise_bound(v);
+    if (!find_requests(b))
+        return false;
+    learn_fork(v);
+    return true;
+}
+
+bool view_build(struct view *v, const struct replay_log *log, int consumer, uint32_t depth)
+{
+    const struct log_consumer *c = &log->consumers[consumer];
+    struct build b = {.v = v, .c = c};
+    *v = (struct view){0};
+    if (!c->step_count)
+        return true;
+    bool ok = build(&b, depth);
+    free(b.items);
+    free(b.epochs);
+    return ok;
+}
+
+/* ---- a job without workers ---- */
+
+static bool loads(const struct view_op *op)
+{
+    return op->kind == REPLAY_THREAD && (op->cause == CAUSE_STORAGE ||
+                                         op->cause == CAUSE_PREPARE || op->cause == CAUSE_MEMORY);
+}
+
+bool view_build_loader(struct view *v, const struct view *from)
+{
+    *v = *from;
+    v->items = NULL;
+    v->epochs = NULL;
+    v->epoch_count = v->epoch_cap = 0;
+    v->parts = NULL;
+    v->part_count = v->part_cap = 0;
+    v->ops = NULL;
+    v->op_count = v->op_cap = 0;
+    v->steps = mem_zalloc(from->step_count * sizeof(*v->steps));
+    v->items = mem_zalloc(from->step_count * sizeof(*v->items));
+    v->epochs = mem_zalloc(sizeof(*v->epochs));
+    if (!v->steps || !v->items || !v->epochs)
+        return false;
+    v->epoch_count = v->epoch_cap = 1;
+    v->epochs[0].slots = 1;
+    v->spawns_at_start = v->releases_at_start = 1;
+    v->item_count = 0;
+    for (size_t s = 0; s < from->step_count; s++) {
+        struct view_item item = {.parts_at = (uint32_t)v->part_count, .trigger = VIEW_AT_RELEASE};
+        v->steps[s] = from->steps[s];
+        v->steps[s].ops_at = (uint32_t)v->op_count;
+        for (uint32_t i = 0; i < from->steps[s].op_count; i++) {
+            const struct view_op *op = &from->ops[from->steps[s].ops_at + i];
+            struct view_part part = {op->ns, op->resource, op->cause};
+            if (!(loads(op) ? push_part(v, part) : push_op(v, *op)))
+                return false;
+        }
+        v->steps[s].op_count = (uint32_t)(v->op_count - v->steps[s].ops_at);
+        item.part_count = (uint16_t)(v->part_count - item.parts_at);
+        v->steps[s].item = item.part_count ? (uint32_t)v->item_count : VIEW_NO_ITEM;
+        if (item.part_count)
+            v->items[v->item_count++] = item;
+    }
+    return true;
+}
