@@ -407,6 +407,11 @@ int record_fact(struct record *r, const struct fact *fact, struct error *e)
     return finish(r, s, e);
 }
 
+int record_mode(struct record *r, const char *mode, struct error *e)
+{
+    return put_meta_text(r, "mode", mode, e);
+}
+
 int record_note(struct record *r, const char *line, struct error *e)
 {
     sqlite3_stmt *s = begin(r, INSERT_NOTE, e);

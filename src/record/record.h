@@ -69,6 +69,8 @@ int record_chain(struct record *r, const struct chain_example *chain, const char
 
 /* A second fact of the same kind, subject and name replaces the first. */
 int record_fact(struct record *r, const struct fact *fact, struct error *e);
+/* How waits are seen turned out otherwise than record_meta.mode said. */
+int record_mode(struct record *r, const char *mode, struct error *e);
 /* One line for the user; the same line twice is kept once. */
 int record_note(struct record *r, const char *line, struct error *e);
 /* The next chunk of the replay log (plan/replay.h), kept in order, not looked into. */

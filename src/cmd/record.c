@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/cmd.h"
+#include "cmd/show.h"
+#include "measure/measure.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const char help_text[] =
+    "usage: gpufeed record -p PID [-d SECONDS] [-o FILE] [options]\n"
+    "\n"
+    "Watches a job that runs already, with its children, until it ends, SECONDS have passed or\n"
+    "Ctrl-C; the job is not touched. Without the probe (see 'gpufeed run') the device's own\n"
+    "activity is bounded by its driver calls.\n"
+    "\n"
+    "  -p, --pid PID        the job's first process\n"
+    "  -d, --duration TIME  for how long: 60, 90s, 5m, 1h (default: until it ends)\n"
+    "  -o, --output FILE    the recording (default: ./NAME-PID.gpufeed)\n"
+    "      --origin TEXT    where the data set lives; connections there count as storage\n"
+    "      --sampler        sample /proc instead of following wake-ups with BPF\n"
+    "      --price AMOUNT, --currency CODE, --rules DIR, --json, --chains, --html FILE,\n"
+    "      --fail-on LEVEL  as for 'gpufeed report'\n"
+    "  -q, --quiet          no report, only the recording\n"
+    "\n"
+    "examples:\n"
+    "  gpufeed record -p 4711 -d 60 -o job.gpufeed\n"
+    "  gpufeed record -p $(pgrep -o -f train.py) -d 5m --price 28\n";
+
+enum { OPT_ORIGIN = SHOW_LAST, OPT_SAMPLER };
+
+static const struct option long_options[] = {SHOW_OPTIONS,
+                                             {"pid", required_argument, NULL, 'p'},
+                                             {"duration", required_argument, NULL, 'd'},
+                                             {"output", required_argument, NULL, 'o'},
+                                             {"origin", required_argument, NULL, OPT_ORIGIN},
+                                             {"sampler", no_argument, NULL, OPT_SAMPLER},
+                                             {"quiet", no_argument, NULL, 'q'},
+                                             {"help", no_argument, NULL, 'h'},
+                                             {0}};
+
+struct record_command {
+    struct show_options show;
+    struct measure_options measure;
+    char path[PATH_MAX], title[128];
+    pid_t pid;
+    int64_t duration; /* ns; -1 until it ends */
+};
+
+static bool own_option(struct record_command *o, int c, const char **bad)
+{
+    char *end;
+    switch (c) {
+    case 'p':
+        o->pid = (pid_t)strtol(optarg, &end, 10);
+        if (*end || o->pid <= 0)
+            *bad = "-p wants the number of a process";
+        return true;
+    case 'd':
+        o->duration = unit_parse_ns(optarg);
+        if (o->duration <= 0)
+            *bad = "-d wants a time, such as 60, 90s or 5m";
+        return true;
+    case 'o':
+        if (!str_copy(o->path, sizeof(o->path), optarg))
+            *bad = "the name after -o is too long";
+        return true;
+    case 'q':
+        o->show.quiet = true;
+        return true;
+    case OPT_ORIGIN:
+        o->measure.origin = optarg;
+        return true;
+    case OPT_SAMPLER:
+        o->measure.no_bpf = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int parse(int argc, char **argv, struct record_command *o)
+{
+    int c;
+    show_init(&o->show);
+    o->duration = -1;
+    optind = 1;
+    while ((c = getopt_long(argc, argv, ":p:d:o:qh", long_options, NULL)) != -1) {
+        const char *bad = NULL;
+        if (c == 'h')
+            return cmd_help(&cmd_record);
+        if (c == ':')
+            return cmd_usage(&cmd_record, "%s wants a value", argv[optind - 1]);
+        if (!own_option(o, c, &bad) && !show_option(&o->show, c, optarg, &bad))
+            return cmd_usage(&cmd_record, "unknown option \"%s\"", argv[optind - 1]);
+        if (bad)
+            return cmd_usage(&cmd_record, "%s", bad);
+    }
+    if (optind < argc)
+        return cmd_usage(&cmd_record, "what is \"%s\"? To run a command, use 'gpufeed run'",
+                         argv[optind]);
+    if (!o->pid)
+        return cmd_usage(&cmd_record, "which process? Give -p PID");
+    return -1;
+}
+
+static void name_job(struct record_command *o)
+{
+    char path[64], comm[64] = "job";
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int)o->pid);
+    FILE *f = fopen(path, "re");
+    if (f) {
+        if (fgets(comm, sizeof(comm), f))
+            comm[strcspn(comm, "\n/")] = '\0';
+        fclose(f);
+    }
+    snprintf(o->title, sizeof(o->title), "%s (pid %d)", comm, (int)o->pid);
+    if (!o->path[0])
+        snprintf(o->path, sizeof(o->path), "./%s-%d.gpufeed", comm, (int)o->pid);
+}
+
+/* Until the job ends, the time is up, or somebody asks to stop. */
+static void watch(struct measure *m, const struct record_command *o, int pidfd)
+{
+    struct error e = {0};
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    int64_t end = o->duration < 0 ? INT64_MAX : measure_now() + o->duration;
+    struct pollfd p[2] = {{.fd = signalfd(-1, &set, SFD_CLOEXEC), .events = POLLIN},
+                          {.fd = pidfd, .events = POLLIN}};
+    while (measure_now() < end && !p[0].revents && !p[1].revents) {
+        poll(p, 2, measure_poll_ms(m));
+        if (measure_tick(m, &e))
+            fprintf(stderr, "gpufeed record: %s; the rest is not recorded\n", e.text);
+    }
+    close(p[0].fd);
+}
+
+static int record(int argc, char **argv)
+{
+    struct record_command o = {0};
+    struct measure *m = NULL;
+    struct error e = {0};
+    int code = parse(argc, argv, &o);
+    if (code >= 0)
+        return code;
+    int pidfd = (int)syscall(SYS_pidfd_open, o.pid, 0);
+    if (pidfd < 0) {
+        error_errno(&e, "cannot watch process %d", (int)o.pid);
+        return cmd_fail(&cmd_record, &e);
+    }
+    name_job(&o);
+    o.measure.path = o.path;
+    o.measure.title = o.title;
+    o.measure.version = GPUFEED_VERSION;
+    o.measure.attach = true;
+    int rc = measure_open(&o.measure, &m, &e);
+    if (rc) {
+        close(pidfd);
+        return cmd_fail(&cmd_record, &e);
+    }
+    measure_watch(m, o.pid);
+    watch(m, &o, pidfd);
+    if (measure_finish(m, -1, &e))
+        fprintf(stderr, "gpufeed record: %s\n", e.text);
+    measure_close(m);
+    close(pidfd);
+    code = show_recording(&cmd_record, o.path, &o.show, stdout);
+    if (!o.show.quiet && !o.show.json)
+        fprintf(stderr, "recording: %s\n", o.path);
+    return code;
+}
+
+const struct command cmd_record = {"record", "watch a job that runs already", help_text, record};

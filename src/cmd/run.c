@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/cmd.h"
+#include "cmd/job.h"
+#include "cmd/show.h"
+#include "measure/measure.h"
+#include "measure/ringdir.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* A command that forks away gets this long to take a device in what it left behind. */
+#define FORKED_AWAY_NS (2 * NS_PER_S)
+
+static const char help_text[] =
+    "usage: gpufeed run [options] -- COMMAND [ARGUMENT...]\n"
+    "\n"
+    "Runs COMMAND, watches what its accelerators wait for, and reports at its end. The\n"
+    "command's output, input and exit code stay its own; the report goes to stderr.\n"
+    "\n"
+    "  -o, --output FILE    the recording (default: ./NAME-PID.gpufeed)\n"
+    "      --report FILE    write the report to FILE instead of stderr\n"
+    "      --json           report as JSON (gpufeed.report/1)\n"
+    "      --html FILE      write an HTML report too\n"
+    "      --chains         print the longest wait chains instead of the summary\n"
+    "      --price AMOUNT   what the machine costs per hour\n"
+    "      --currency CODE  of the price (default: EUR)\n"
+    "      --origin TEXT    where the data set lives: azblob://acct/container, s3://bucket,\n"
+    "                       host:port; connections there count as storage\n"
+    "      --simulate[=N]   give the command N simulated accelerators (default 1)\n"
+    "      --sampler        sample /proc instead of following wake-ups with BPF\n"
+    "      --rules DIR      more rules, or others of the same name\n"
+    "      --fail-on LEVEL  exit 1 if a finding is info, warning or critical, or worse\n"
+    "                       (only when the command itself exits 0)\n"
+    "  -q, --quiet          no report, only the recording\n"
+    "\n"
+    "Exit code: the command's own; 128+N if signal N ended it; 126 not executable, 127 not\n"
+    "found; 2 wrong usage.\n"
+    "\n"
+    "examples:\n"
+    "  gpufeed run -- python3 train.py\n"
+    "  gpufeed run --price 28 --currency EUR -o job.gpufeed -- torchrun --nproc-per-node 8 t.py\n"
+    "  gpufeed run --simulate -- ./job\n";
+
+struct run_options {
+    struct show_options show;
+    struct measure_options measure;
+    char path[PATH_MAX], sim_dir[PATH_MAX];
+    char sim_devices[48];
+    bool simulate;
+    char **argv; /* of the command */
+};
+
+enum { OPT_REPORT = SHOW_LAST, OPT_ORIGIN, OPT_SIMULATE, OPT_SAMPLER, OPT_HELP };
+
+static const struct option long_options[] = {SHOW_OPTIONS,
+                                             {"output", required_argument, NULL, 'o'},
+                                             {"report", required_argument, NULL, OPT_REPORT},
+                                             {"origin", required_argument, NULL, OPT_ORIGIN},
+                                             {"simulate", optional_argument, NULL, OPT_SIMULATE},
+                                             {"sampler", no_argument, NULL, OPT_SAMPLER},
+                                             {"quiet", no_argument, NULL, 'q'},
+                                             {"help", no_argument, NULL, 'h'},
+                                             {0}};
+
+static bool simulate(struct run_options *o, const char *devices, const char **bad)
+{
+    static const char *const names[] = {"sim", "../lib/gpufeed/sim", NULL};
+    int n = devices ? atoi(devices) : 1;
+    if (n < 1 || n > 64)
+        *bad = "--simulate wants 1 to 64 accelerators";
+    snprintf(o->sim_devices, sizeof(o->sim_devices), "GPUFEED_SIM_DEVICES=%d", n);
+    if (!ringdir_beside(o->sim_dir, sizeof(o->sim_dir), names))
+        *bad = "the simulated accelerator is not beside this program: run it from its build folder "
+               "or install it";
+    o->simulate = true;
+    o->measure.sim_dir = o->sim_dir;
+    return true;
+}
+
+static bool own_option(struct run_options *o, int c, const char **bad)
+{
+    switch (c) {
+    case 'o':
+        if (!str_copy(o->path, sizeof(o->path), optarg))
+            *bad = "the name after -o is too long";
+        return true;
+    case 'q':
+        o->show.quiet = true;
+        return true;
+    case OPT_REPORT:
+        o->show.to = optarg;
+        return true;
+    case OPT_ORIGIN:
+        o->measure.origin = optarg;
+        return true;
+    case OPT_SAMPLER:
+        o->measure.no_bpf = true;
+        return true;
+    case OPT_SIMULATE:
+        return simulate(o, optarg, bad);
+    default:
+        return false;
+    }
+}
+
+/* -1: go on; else the exit code. */
+static int parse(int argc, char **argv, struct run_options *o)
+{
+    int c;
+    show_init(&o->show);
+    optind = 1;
+    while ((c = getopt_long(argc, argv, "+:o:qh", long_options, NULL)) != -1) {
+        const char *bad = NULL;
+        if (c == 'h')
+            return cmd_help(&cmd_run);
+        if (c == ':')
+            return cmd_usage(&cmd_run, "%s wants a value", argv[optind - 1]);
+        if (!own_option(o, c, &bad) && !show_option(&o->show, c, optarg, &bad))
+            return cmd_usage(&cmd_run, "unknown option \"%s\"", argv[optind - 1]);
+        if (bad)
+            return cmd_usage(&cmd_run, "%s", bad);
+    }
+    if (optind >= argc)
+        return cmd_usage(&cmd_run, "no command to run; put it after --");
+    o->argv = argv + optind;
+    return -1;
+}
+
+static void title_of(char *const *argv, struct str *title)
+{
+    for (; *argv; argv++)
+        str_addf(title, "%s%s", title->len ? " " : "", *argv);
+}
+
+static void default_path(struct run_options *o, pid_t pid)
+{
+    const char *base = strrchr(o->argv[0], '/');
+    base = base && base[1] ? base + 1 : o->argv[0];
+    if (!o->path[0])
+        snprintf(o->path, sizeof(o->path), "./%.200s-%d.gpufeed", base, (int)pid);
+}
+
+/* Signals that end a run come through a descriptor; the job keeps their usual effect. */
+static int open_signals(sigset_t *was)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGQUIT);
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &set, was);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* The terminal sends Ctrl-C to the job itself; what was sent to us alone is passed on. */
+static void pass_signals(int fd, const struct job *job)
+{
+    struct signalfd_siginfo si;
+    while (read(fd, &si, sizeof(si)) == (ssize_t)sizeof(si))
+        if (si.ssi_signo != SIGCHLD && si.ssi_code <= 0 && !job->ended)
+            kill(job->pid, (int)si.ssi_signo);
+}
+
+/* Measures until the command ended and nothing that it left behind holds a device. */
+static void measure_until_end(struct measure *m, struct job *job, int signals)
+{
+    struct error e = {0};
+    int64_t ended = 0;
+    for (;;) {
+        struct pollfd p = {.fd = signals, .events = POLLIN};
+        poll(&p, 1, measure_poll_ms(m));
+        pass_signals(signals, job);
+        if (measure_tick(m, &e))
+            fprintf(stderr, "gpufeed run: %s; the job goes on, the rest is not recorded\n", e.text);
+        bool left = job_reap(job);
+        if (!job->ended)
+            continue;
+        if (!ended)
+            ended = measure_now();
+        if (!left || (!measure_holds_device(m) && measure_now() - ended > FORKED_AWAY_NS))
+            return;
+    }
+}
+
+static void say_exec_failed(const struct job *job, const char *command)
+{
+    fprintf(stderr, "gpufeed run: cannot run \"%s\": %s\n", command, strerror(job->exec_errno));
+}
+
+/* The job with nobody watching: what is left when measuring cannot begin. */
+static int run_unmeasured(struct job *job, int signals)
+{
+    job_go(job);
+    while (!job->ended) {
+        struct pollfd p = {.fd = signals, .events = POLLIN};
+        poll(&p, 1, -1);
+        pass_signals(signals, job);
+        job_reap(job);
+    }
+    return job->code;
+}
+
+static int measured(struct run_options *o, struct measure *m, struct job *job, int signals)
+{
+    struct error e = {0};
+    measure_watch(m, job->pid);
+    job_go(job);
+    measure_until_end(m, job, signals);
+    if (measure_finish(m, job->code, &e))
+        fprintf(stderr, "gpufeed run: %s\n", e.text);
+    measure_close(m);
+    if (job->exec_errno) {
+        say_exec_failed(job, o->argv[0]);
+        unlink(o->path);
+        return job->code;
+    }
+    int shown = show_recording(&cmd_run, o->path, &o->show, stderr);
+    if (!o->show.quiet && !o->show.json)
+        fprintf(stderr, "recording: %s\n", o->path);
+    return job->code == 0 && shown == EXIT_FINDINGS ? EXIT_FINDINGS : job->code;
+}
+
+static int run(int argc, char **argv)
+{
+    struct run_options o = {0};
+    struct job job = {.gate = -1};
+    struct measure *m = NULL;
+    struct error e = {0};
+    struct str title = {0};
+    int code = parse(argc, argv, &o);
+    if (code >= 0)
+        return code;
+    title_of(o.argv, &title);
+    default_path(&o, getpid());
+    o.measure.path = o.path;
+    o.measure.title = str_text(&title);
+    o.measure.version = GPUFEED_VERSION;
+    int signals = open_signals(&job.was);
+    int rc = measure_open(&o.measure, &m, &e);
+    if (rc)
+        fprintf(stderr, "gpufeed run: %s; the command runs unmeasured\n", e.text);
+    const char *env[16] = {0};
+    int n = 0;
+    for (const char *const *v = m ? measure_environment(m) : NULL; v && *v && n < 14; v++)
+        env[n++] = *v;
+    if (o.simulate)
+        env[n++] = o.sim_devices;
+    if (job_fork(&job, o.argv, env, &e)) {
+        code = cmd_fail(&cmd_run, &e);
+        measure_close(m);
+    } else {
+        code = m ? measured(&o, m, &job, signals) : run_unmeasured(&job, signals);
+    }
+    close(signals);
+    str_clear(&title);
+    return code;
+}
+
+const struct command cmd_run = {"run", "run a command, measure it, report at its end", help_text,
+                                run};

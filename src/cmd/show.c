@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/show.h"
+
+#include "record/read.h"
+#include "report/chains.h"
+#include "report/html.h"
+#include "report/json.h"
+#include "report/text.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+void show_init(struct show_options *o)
+{
+    *o = (struct show_options){.price = NAN, .fail_on = -1};
+}
+
+bool show_option(struct show_options *o, int option, const char *value, const char **bad)
+{
+    char *end;
+    switch (option) {
+    case SHOW_PRICE:
+        o->price = strtod(value, &end);
+        if (end == value || *end || !isfinite(o->price) || o->price < 0)
+            *bad = "--price wants an amount per hour, such as 28 or 3.67";
+        return true;
+    case SHOW_CURRENCY:
+        o->currency = value;
+        if (strlen(value) != 3 || strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != 3)
+            *bad = "--currency wants a code of three capital letters, such as EUR or USD";
+        return true;
+    case SHOW_RULES:
+        o->rules = value;
+        return true;
+    case SHOW_JSON:
+        o->json = true;
+        return true;
+    case SHOW_CHAINS:
+        o->chains = true;
+        return true;
+    case SHOW_HTML:
+        o->html = value;
+        return true;
+    case SHOW_FAIL_ON:
+        o->fail_on = severity_of_name(value);
+        if (o->fail_on < 0)
+            *bad = "--fail-on wants info, warning or critical";
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int columns(FILE *stream)
+{
+    struct winsize ws;
+    const char *env = getenv("COLUMNS");
+    if (ioctl(fileno(stream), TIOCGWINSZ, &ws) == 0 && ws.ws_col)
+        return ws.ws_col;
+    return env ? atoi(env) : 0;
+}
+
+static void render(const struct report *r, const struct show_options *o, FILE *stream,
+                   struct str *out)
+{
+    bool terminal = !o->to && isatty(fileno(stream));
+    const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
+    struct report_text_options to = {
+        .colour = terminal && !(no_colour && *no_colour) && !(term && !strcmp(term, "dumb")),
+        .unicode = !strcmp(nl_langinfo(CODESET), "UTF-8"),
+        .width = terminal ? columns(stream) : 0,
+    };
+    if (o->json) {
+        report_json(r, out);
+        str_add(out, "\n");
+    } else if (o->chains) {
+        report_chains(r, &to, out);
+    } else {
+        report_text(r, &to, out);
+    }
+}
+
+static int write_file(const struct str *text, const char *to, struct error *e)
+{
+    char tmp[PATH_MAX];
+    if (snprintf(tmp, sizeof(tmp), "%s.part", to) >= (int)sizeof(tmp))
+        return error_set(e, STATUS_INPUT, "cannot write \"%s\": the name is too long", to);
+    FILE *f = fopen(tmp, "we");
+    if (!f)
+        return error_errno(e, "cannot write \"%s\"", to);
+    bool ok = fwrite(str_text(text), 1, text->len, f) == text->len;
+    ok = fclose(f) == 0 && ok;
+    if (ok && rename(tmp, to) == 0)
+        return STATUS_OK;
+    int rc = error_errno(e, "cannot write \"%s\"", to);
+    unlink(tmp);
+    return rc;
+}
+
+int show_write(const struct str *text, const char *to, FILE *stream, struct error *e)
+{
+    if (text->failed)
+        return error_set(e, STATUS_MEMORY, "out of memory writing the report");
+    if (to)
+        return write_file(text, to, e);
+    if (fwrite(str_text(text), 1, text->len, stream) != text->len || fflush(stream))
+        return error_errno(e, "cannot write the report");
+    return STATUS_OK;
+}
+
+static int exit_code(const struct report *r, int fail_on)
+{
+    for (size_t i = 0; fail_on >= 0 && i < r->finding_count; i++)
+        if ((int)r->findings[i].severity >= fail_on)
+            return EXIT_FINDINGS;
+    return EXIT_DONE;
+}
+
+int show_recording(const struct command *c, const char *path, const struct show_options *o,
+                   FILE *stream)
+{
+    struct report r;
+    struct error e = {0};
+    struct str out = {0};
+    struct record_options ro = {.price_per_hour = o->price, .currency = o->currency,
+                                .rules_dir = o->rules};
+    int rc = record_report(path, &ro, &r, &e);
+    if (rc)
+        return cmd_fail(c, &e);
+    if (!o->quiet) {
+        render(&r, o, stream, &out);
+        rc = show_write(&out, o->to, stream, &e);
+    }
+    if (!rc && o->html) {
+        str_reset(&out);
+        report_html(&r, &out);
+        rc = show_write(&out, o->html, stream, &e);
+    }
+    int code = rc ? cmd_fail(c, &e) : exit_code(&r, o->fail_on);
+    str_clear(&out);
+    report_clear(&r);
+    return code;
+}

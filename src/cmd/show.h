@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * show: reads a recording and writes its report in the form asked for; what
+ * `run`, `record` and `report` share.
+ */
+#ifndef GPUFEED_CMD_SHOW_H
+#define GPUFEED_CMD_SHOW_H
+
+#include "cmd/cmd.h"
+
+struct show_options {
+    double price; /* per hour; NAN: none */
+    const char *currency, *rules;
+    bool json, chains;
+    const char *html;   /* file for the HTML report; NULL none */
+    const char *to;     /* file for the report; NULL: `stream` */
+    int fail_on;        /* enum severity; -1 never */
+    bool quiet;
+};
+
+void show_init(struct show_options *o);
+/* Handles one of the options that all share (getopt value); false: not one of them. On a bad
+ * value *bad says what is wrong with it. */
+bool show_option(struct show_options *o, int option, const char *value, const char **bad);
+
+/* getopt_long values of the shared options, and their rows. */
+enum { SHOW_PRICE = 256, SHOW_CURRENCY, SHOW_RULES, SHOW_JSON, SHOW_CHAINS, SHOW_HTML, SHOW_FAIL_ON,
+       SHOW_LAST };
+#define SHOW_OPTIONS                                                                               \
+    {"price", required_argument, NULL, SHOW_PRICE},                                                \
+        {"currency", required_argument, NULL, SHOW_CURRENCY},                                      \
+        {"rules", required_argument, NULL, SHOW_RULES}, {"json", no_argument, NULL, SHOW_JSON},    \
+        {"chains", no_argument, NULL, SHOW_CHAINS},                                                \
+        {"html", required_argument, NULL, SHOW_HTML},                                              \
+        {"fail-on", required_argument, NULL, SHOW_FAIL_ON}
+
+/* Writes the report of the recording at `path`. EXIT_DONE, EXIT_FINDINGS or an error's code. */
+int show_recording(const struct command *c, const char *path, const struct show_options *o,
+                   FILE *stream);
+/* Writes text to a file (whole or not at all) or to the stream. */
+int show_write(const struct str *text, const char *to, FILE *stream, struct error *e);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include "measure/watcher.h"
+
+#include "base/unit.h"
+#include "sense/resource.h"
+#if __has_include("sense/sampler.h")
+#include "sense/sampler.h"
+#else
+#include "base/error.h"
+struct sampler_namer { void *arg; uint32_t (*file)(void *, uint32_t, const char *, uint8_t *); uint32_t (*peer)(void *, uint32_t, const uint8_t *, uint16_t, uint8_t *); };
+struct sampler_opts { uint32_t root_pid, reaper_pid; struct sampler_namer namer; };
+static int sampler_open(struct sampler **r, const struct sampler_opts *o, struct error *e) { return error_set(e, STATUS_MISSING, "no sampler yet"); }
+static int64_t sampler_tick(struct sampler *s, int64_t now, void (*fn)(void *, const struct event *), void *a) { return now; }
+static void sampler_finish(struct sampler *s, int64_t now, void (*fn)(void *, const struct event *), void *a) {}
+static void sampler_close(struct sampler *s) {}
+#endif
+#include "sense/wait_bpf.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* The kernel does not wake its reader. */
+#define BPF_POLL_NS (50 * NS_PER_MS)
+
+static uint32_t name_file(void *arg, uint32_t tgid, const char *path, uint8_t *flags)
+{
+    return resource_of_path(arg, tgid, path, flags);
+}
+
+static uint32_t name_peer(void *arg, uint32_t tgid, const uint8_t addr[16], uint16_t port,
+                          uint8_t *flags)
+{
+    struct resource_socket s = {.port = port};
+    memcpy(s.addr, addr, sizeof(s.addr));
+    return resource_of_socket(arg, &s, flags);
+}
+
+static void open_sampler(struct watcher *w, uint32_t pid, struct str *note)
+{
+    struct error e = {0};
+    struct sampler_opts o = {.root_pid = pid, .reaper_pid = (uint32_t)getpid()};
+    if (w->resources)
+        o.namer = (struct sampler_namer){w->resources, name_file, name_peer};
+    if (sampler_open(&w->sampler, &o, &e))
+        str_addf(note, "; %s", e.text);
+}
+
+void watcher_open(struct watcher *w, uint32_t pid, const char *origin, bool no_bpf,
+                  struct intern *names, struct str *note)
+{
+    struct error e = {0};
+    struct resource_opts ro = {.names = names, .origins = &origin, .origin_count = origin ? 1 : 0};
+    struct wait_bpf_opts bo = {.pids = &pid, .pid_count = 1};
+    if (resources_new(&w->resources, &ro, &e))
+        str_addf(note, "%s; ", e.text);
+    bo.resources = w->resources;
+    if (no_bpf)
+        str_add(note, "the wait chain was switched off (--sampler): waits come from samples of /proc");
+    else if (w->resources && wait_bpf_open(&w->bpf, &bo, &e) == STATUS_OK)
+        return;
+    else
+        str_addf(note, "%s: waits come from samples of /proc", e.text);
+    open_sampler(w, pid, note);
+}
+
+bool watcher_sees(const struct watcher *w)
+{
+    return w->bpf || w->sampler;
+}
+
+
+static void on_sampled(void *arg, const struct event *e)
+{
+    const struct watcher *w = arg;
+    w->sink(w->arg, e);
+}
+
+int64_t watcher_tick(struct watcher *w, int64_t now)
+{
+    int64_t next = now + BPF_POLL_NS;
+    if (w->bpf)
+        wait_bpf_poll(w->bpf, 0, w->sink, w->arg);
+    if (w->sampler)
+        next = sampler_tick(w->sampler, now, on_sampled, w);
+    return next;
+}
+
+void watcher_finish(struct watcher *w, int64_t now)
+{
+    if (w->bpf) {
+        wait_bpf_poll(w->bpf, 0, w->sink, w->arg);
+        wait_bpf_open_waits(w->bpf, w->sink, w->arg);
+    }
+    if (w->sampler)
+        sampler_finish(w->sampler, now, on_sampled, w);
+}
+
+void watcher_close(struct watcher *w)
+{
+    wait_bpf_close(w->bpf);
+    if (w->sampler)
+        sampler_close(w->sampler);
+    resources_free(w->resources);
+    w->bpf = NULL;
+    w->sampler = NULL;
+    w->resources = NULL;
+}
+
+int64_t watcher_kernel_ns(const struct watcher *w)
+{
+    int64_t ns = w->bpf ? wait_bpf_run_time_ns(w->bpf, NULL) : 0;
+    return ns > 0 ? ns : 0;
+}
+
+uint64_t watcher_lost(const struct watcher *w)
+{
+    uint64_t counts[BPF_LOST_COUNT] = {0}, sum = 0;
+    if (w->bpf)
+        wait_bpf_lost(w->bpf, counts);
+    /* a descriptor that could not be followed loses a name, not an event */
+    sum = counts[BPF_LOST_RING] + counts[BPF_LOST_MAP];
+    return sum;
+}
