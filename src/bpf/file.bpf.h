@@ -115,13 +115,14 @@ static __noinline int describe_file(struct thread *t, struct file *file)
 
 static __always_inline struct file *file_of(struct task_struct *p, u64 fd)
 {
-    struct fdtable *table = p->files->fdt;
-    struct file **slots = table->fd;
-    struct file *file = 0;
+    struct files_struct *files = FIELD(struct task_struct, p, files);
+    struct fdtable *table = files ? FIELD(struct files_struct, files, fdt) : 0;
+    struct file **slots, *file = 0;
 
     fd = (u32)fd;
-    if (!slots || fd >= table->max_fds)
+    if (!table || fd >= FIELD(struct fdtable, table, max_fds))
         return 0;
+    slots = FIELD(struct fdtable, table, fd);
     bpf_probe_read_kernel(&file, sizeof(file), &slots[fd]);
     return file;
 }
@@ -272,7 +273,7 @@ static __always_inline void epoll_ready(struct thread *t)
 /* Opening or looking up a path: the file system where the walk stands. */
 static __always_inline void describe_path(struct thread *t, struct task_struct *p)
 {
-    struct nameidata *walk = p->nameidata;
+    struct nameidata *walk = FIELD(struct task_struct, p, nameidata);
     struct dentry *dentry;
     struct super_block *sb;
     struct inode *inode;

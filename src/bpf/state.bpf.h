@@ -108,7 +108,8 @@ static __always_inline void *bpf_rdonly_cast(void *object, u32 btf_id)
 }
 #endif
 
-/* ((type *)address)->field of an untrusted address: a plain load where the kernel allows it. */
+/* ((type *)address)->field of an untrusted address: a plain load where the kernel allows it. Also
+ * for pointers in trusted types: the verifier searches all of BTF for each of those (1 ms). */
 #define FIELD(type, address, field)                                                               \
     ({                                                                                            \
         u64 address_ = (u64)(address);                                                            \

@@ -310,6 +310,11 @@ int on_memcg_out(u64 *ctx)
     return reclaim(false);
 }
 
+static __always_inline u32 parent_tgid(struct task_struct *p)
+{
+    return FIELD(struct task_struct, FIELD(struct task_struct, p, real_parent), tgid);
+}
+
 static __always_inline void emit_task(u32 kind, struct task_struct *p, u32 outside)
 {
     struct bpf_task *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
@@ -321,7 +326,7 @@ static __always_inline void emit_task(u32 kind, struct task_struct *p, u32 outsi
     r->kind = kind;
     r->tid = p->pid;
     r->tgid = p->tgid;
-    r->parent_tgid = p->real_parent->tgid;
+    r->parent_tgid = parent_tgid(p);
     r->t = bpf_ktime_get_ns();
     r->exit_code = kind == BPF_EXITED ? p->exit_code : 0;
     r->outside = outside;
@@ -388,7 +393,7 @@ int on_exit(u64 *ctx)
     if (!t)
         return 0;
     emit_task(BPF_EXITED, p, t->outside);
-    if (p->signal->live.counter == 0)
+    if (FIELD(struct signal_struct, FIELD(struct task_struct, p, signal), live.counter) == 0)
         bpf_map_delete_elem(&watched, &tgid);
     return 0;
 }
@@ -408,7 +413,7 @@ int find_threads(struct bpf_iter__task *ctx)
     tgid = p->tgid;
     w = bpf_map_lookup_elem(&watched, &tgid);
     if (!w) {
-        parent = p->real_parent->tgid;
+        parent = parent_tgid(p);
         w = bpf_map_lookup_elem(&watched, &parent);
         if (!w || w->outside)
             return 0;
