@@ -58,7 +58,7 @@ int record_accelerator(struct record *r, uint32_t number, const char *id, const 
 int record_resource(struct record *r, uint32_t number, const char *text, struct error *e);
 int record_workload(struct record *r, uint32_t pid, const char *text, struct error *e);
 
-/* Rows that differ only in ns are summed. ns <= 0 is skipped. */
+/* Rows between two commits that differ only in ns are summed. ns <= 0 is skipped. */
 int record_row(struct record *r, const struct ledger_row *row, struct error *e);
 
 /* Keeps the longest examples: RECORD_CHAINS in all, RECORD_CHAINS_CAUSE of one cause. */
@@ -73,7 +73,12 @@ int record_fact(struct record *r, const struct fact *fact, struct error *e);
 int record_mode(struct record *r, const char *mode, struct error *e);
 /* One line for the user; the same line twice is kept once. */
 int record_note(struct record *r, const char *line, struct error *e);
-/* The next chunk of the replay log (plan/replay.h), kept in order, not looked into. */
+/*
+ * The next chunk of the replay log (plan/replay_log.h), kept in order, not looked into. What is
+ * kept stays below RECORD_DELIVERY_BYTES, about as many steps as a replay takes: the oldest
+ * chunks give way, which a replay counts as dropped time.
+ */
+#define RECORD_DELIVERY_BYTES ((size_t)7 << 18)
 int record_deliveries(struct record *r, const void *chunk, size_t bytes, struct error *e);
 
 /* The span the report is about: device taken to device released, on the

@@ -22,8 +22,7 @@ const struct schema_object schema_objects[] = {
     TABLE("ledger_row",
           "(t0 INTEGER NOT NULL, accelerator INTEGER NOT NULL, workload INTEGER NOT NULL, "
           "state INTEGER NOT NULL, cause INTEGER NOT NULL, resource INTEGER NOT NULL, "
-          "evidence INTEGER NOT NULL, ns INTEGER NOT NULL, PRIMARY KEY (t0, accelerator, workload, "
-          "state, cause, resource, evidence)) WITHOUT ROWID"),
+          "evidence INTEGER NOT NULL, ns INTEGER NOT NULL)"),
     TABLE("fact", "(kind TEXT NOT NULL, subject TEXT NOT NULL, name TEXT NOT NULL, text TEXT, "
                   "number REAL, unit TEXT NOT NULL, source TEXT NOT NULL, "
                   "PRIMARY KEY (kind, subject, name)) WITHOUT ROWID"),
