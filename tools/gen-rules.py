@@ -6,7 +6,7 @@ import re
 import sys
 
 KEYS = ("id", "severity", "title", "why", "fix", "scenario", "source")
-SCENARIO = r"none|pinned|away [a-z-]+|workers \+\S+|prefetch \S+"
+SCENARIO = r"none|pinned|persistent|away [a-z-]+|workers \+\S+|prefetch \S+"
 
 
 def head(path, text):

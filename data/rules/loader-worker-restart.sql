@@ -6,7 +6,7 @@
 --   accelerator's time. A DataLoader does that every epoch unless told to keep its workers.
 -- fix: Keep the workers between epochs: DataLoader(..., persistent_workers=True); make the loader
 --   once, not in every epoch.
--- scenario: away startup
+-- scenario: persistent
 -- source: doc/rules.md#loader-worker-restart
 SELECT j.restarts AS "restarts [count] @wait chain",
        c.seconds AS "waited [s]",

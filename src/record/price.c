@@ -148,6 +148,7 @@ static void name_fix(const struct priced *p, struct price_verdict *ret)
     int cause = !strncmp(p->text, "away ", 5) ? cause_of_name(p->text + 5) : -1;
     const char *words = cause > 0                           ? cause_title((enum cause)cause)
                         : !strcmp(p->text, "pinned")        ? "pageable copies"
+                        : !strcmp(p->text, "persistent")    ? "worker restarts"
                         : !strncmp(p->text, "workers", 7)   ? "the number of loader workers"
                         : !strncmp(p->text, "prefetch", 8)  ? "the prefetch depth"
                                                             : p->finding.id;

@@ -150,6 +150,8 @@ bool price_scenario(const struct price_log *log, const char *text, struct replay
         return false;
     if (!strcmp(text, "pinned"))
         return ret->pinned = ret->pinned_async = true;
+    if (!strcmp(text, "persistent"))
+        return ret->restarts_away = true;
     if (sscanf(text, "workers +%lf", &number) == 1 && number >= 1 && number <= 1024) {
         ret->workers_add = (int)number;
         return true;
@@ -157,8 +159,6 @@ bool price_scenario(const struct price_log *log, const char *text, struct replay
     if (sscanf(text, "prefetch %lf", &number) == 1 && number >= 1 && number <= 1024)
         return deeper(log, number, ret);
     int cause = sscanf(text, "away %31s", word) == 1 ? cause_of_name(word) : -1;
-    if (cause == CAUSE_STARTUP)
-        return ret->restarts_away = true;
     return cause > 0 &&
            replay_scenario_away(ret, (enum cause)cause, REPLAY_EVERYWHERE, 0, 0);
 }

@@ -75,10 +75,10 @@ int record_mode(struct record *r, const char *mode, struct error *e);
 int record_note(struct record *r, const char *line, struct error *e);
 /*
  * The next chunk of the replay log (plan/replay_log.h), kept in order, not looked into. What is
- * kept stays below RECORD_DELIVERY_BYTES, about as many steps as a replay takes: the oldest
+ * kept stays below RECORD_DELIVERY_BYTES, some 40,000 steps of a loop: the oldest
  * chunks give way, which a replay counts as dropped time.
  */
-#define RECORD_DELIVERY_BYTES ((size_t)7 << 18)
+#define RECORD_DELIVERY_BYTES ((size_t)3 << 19)
 int record_deliveries(struct record *r, const void *chunk, size_t bytes, struct error *e);
 
 /* The span the report is about: device taken to device released, on the

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* Gains of findings come from the recorded deliveries, where there are any. */
+#include "record/read.h"
+#include "record/record.h"
+
+#include "base/unit.h"
+#include "plan/replay_log.h"
+#include "sample.h"
+#include "unit_test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct record_options options = {.price_per_hour = 3600, .currency = "USD"};
+
+static char folder[128], path[160];
+
+static int set_up(void **state)
+{
+    sample_folder(folder, sizeof(folder));
+    snprintf(path, sizeof(path), "%s/x.gpufeed", folder);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    sample_folder_remove(folder);
+    return 0;
+}
+
+#define STEPS 500
+#define READ (12 * NS_PER_MS)
+#define DECODE (4 * NS_PER_MS)
+#define KERNEL (6 * NS_PER_MS)
+#define MAKE (READ + DECODE)
+
+/* One worker makes a batch in 16 ms, the device takes 6: 10 of 16 ms are waited. Without
+ * reading it would be done every 6 ms. */
+static void one_worker(struct replay_log *log)
+{
+    int c = replay_consumer(log, 4711, 0);
+    for (int i = 0; i < STEPS; i++) {
+        struct replay_delivery d = {.start_ns = SAMPLE_T0 + i * MAKE,
+                                    .end_ns = SAMPLE_T0 + (i + 1) * MAKE};
+        replay_delivery_add(&d, CAUSE_STORAGE, 1, READ);
+        replay_delivery_add(&d, CAUSE_PREPARE, 0, DECODE);
+        uint64_t serial = replay_push_delivery(log, c, &d);
+        struct replay_step s = {.t0 = i ? d.end_ns - MAKE + KERNEL : d.end_ns,
+                                .t1 = d.end_ns,
+                                .end_ns = d.end_ns + KERNEL,
+                                .delivery = serial};
+        replay_step_add(&s, REPLAY_DEVICE, CAUSE_NONE, 0, KERNEL);
+        replay_step_add(&s, REPLAY_SYNC, CAUSE_NONE, 0, KERNEL);
+        assert_true(replay_push_step(log, c, &s));
+    }
+}
+
+/* The launching thread reads and prepares by itself. */
+static void no_worker(struct replay_log *log)
+{
+    int c = replay_consumer(log, 4711, 0);
+    int64_t at = SAMPLE_T0 + MAKE;
+    for (int i = 0; i < STEPS; i++) {
+        struct replay_step s = {
+            .t0 = at, .t1 = at, .end_ns = at + MAKE + KERNEL, .delivery = REPLAY_NONE};
+        replay_step_add(&s, REPLAY_THREAD, CAUSE_STORAGE, 1, READ);
+        replay_step_add(&s, REPLAY_THREAD, CAUSE_PREPARE, 0, DECODE);
+        replay_step_add(&s, REPLAY_DEVICE, CAUSE_NONE, 0, KERNEL);
+        replay_step_add(&s, REPLAY_SYNC, CAUSE_NONE, 0, KERNEL);
+        assert_true(replay_push_step(log, c, &s));
+        at = s.end_ns;
+    }
+}
+
+static void put_row(struct record *w, enum state state, enum cause cause, uint32_t resource,
+                    int64_t ns)
+{
+    struct ledger_row row = {.t0 = SAMPLE_T0,
+                             .state = (uint8_t)state,
+                             .cause = (uint8_t)cause,
+                             .resource = resource,
+                             .ns = ns};
+    assert_int_equal(record_row(w, &row, NULL), 0);
+}
+
+static void record_run(void (*fill)(struct replay_log *), int64_t period, int64_t storage,
+                       struct record **ret)
+{
+    struct record *w = NULL;
+    struct str chunk = {0};
+    struct replay_cursor at = {0};
+    struct replay_log *log = replay_log_new(0);
+    fill(log);
+    assert_int_equal(record_create(path, &sample_meta, &w, NULL), 0);
+    record_accelerator(w, 0, "sim:0", "Simulated GPU", true, NULL);
+    record_resource(w, 1, "https://store/data", NULL);
+    record_span(w, SAMPLE_T0, SAMPLE_T0 + STEPS * period, NULL);
+    put_row(w, STATE_COMPUTE, CAUSE_NONE, 0, STEPS * KERNEL);
+    put_row(w, STATE_WAIT, CAUSE_STORAGE, 1, STEPS * storage);
+    put_row(w, STATE_WAIT, CAUSE_PREPARE, 0, STEPS * (period - KERNEL - storage));
+    assert_true(replay_encode(log, 0, &at, &chunk));
+    assert_int_equal(record_deliveries(w, chunk.data, chunk.len, NULL), 0);
+    str_clear(&chunk);
+    replay_log_free(log);
+    *ret = w;
+}
+
+static void read_it(struct record *w, struct report *r)
+{
+    struct error e = {0};
+    sample_finish(w);
+    record_close(w);
+    if (record_report(path, &options, r, &e))
+        fail_msg("%s", e.text);
+}
+
+static const struct report_finding *find(const struct report *r, const char *id)
+{
+    for (size_t i = 0; i < r->finding_count; i++)
+        if (!strcmp(r->findings[i].id, id))
+            return &r->findings[i];
+    fail_msg("no finding %s", id);
+    return NULL;
+}
+
+/* Shares would promise 10 * 12/16 = 7.5 ms a step; the cure really saves all 10. */
+static void test_replayed(void **state)
+{
+    struct record *w;
+    struct report r;
+    record_run(one_worker, MAKE, 7500 * NS_PER_US, &w);
+    read_it(w, &r);
+    const struct report_finding *f = &r.findings[0];
+    assert_string_equal(f->id, "storage-remote-live-read");
+    assert_false(f->gain_bounded);
+    assert_in_range(f->gain_seconds * 1000, 4900, 5000); /* 500 steps of 10 ms */
+    assert_true(fabs(f->gain_share - f->gain_seconds / 8.0) < 1e-9);
+    assert_true(r.verdict.utilisation_after_fixes > 0.95);
+    assert_true(r.verdict.utilisation_after_fixes <= 1.0);
+    assert_true(r.verdict.faster_accelerator_max_speedup < 1.05); /* the worker is the limit */
+    assert_int_equal(r.verdict.more_accelerators_help, 0);
+    assert_string_equal(r.verdict.limited_by, "storage");
+    assert_non_null(strstr(r.verdict.sentence, "Fix storage first: up to 2.7×, $ 22"));
+    report_clear(&r);
+}
+
+/* The second finding of a list is worth what it adds, and all of them no more than the wait. */
+static void test_list(void **state)
+{
+    struct record *w;
+    struct report r;
+    record_run(one_worker, MAKE, 7500 * NS_PER_US, &w);
+    put_row(w, STATE_WAIT, CAUSE_CHECKPOINT, 0, 2 * NS_PER_S);
+    struct fact workers = {"loader", "", "workers", NULL, 1, "count", "wait chain"};
+    struct fact spare = {"job", "", "cores_spare", NULL, 6, "count", "/proc"};
+    record_fact(w, &workers, NULL);
+    record_fact(w, &spare, NULL);
+    read_it(w, &r);
+    double sum = 0, waited = 0;
+    for (size_t i = 0; i < r.finding_count; i++)
+        if (r.findings[i].severity > SEVERITY_INFO)
+            sum += r.findings[i].gain_seconds;
+    for (size_t i = 0; i < r.row_count; i++)
+        if (r.rows[i].state == STATE_WAIT)
+            waited += unit_seconds(r.rows[i].ns);
+    assert_true(sum <= waited + 1e-6);
+    assert_true(find(&r, "checkpoint-blocking")->gain_seconds < 0.1); /* no step wrote one */
+    report_clear(&r);
+}
+
+static void test_no_workers(void **state)
+{
+    struct record *w;
+    struct report r;
+    record_run(no_worker, MAKE + KERNEL, READ, &w);
+    struct fact spare = {"job", "", "cores_spare", NULL, 1.2, "count", "/proc"};
+    record_fact(w, &spare, NULL);
+    read_it(w, &r);
+    const struct report_finding *f = &r.findings[0];
+    assert_string_equal(f->id, "loader-no-workers"); /* told by the deliveries: there are none */
+    assert_false(f->gain_bounded);
+    assert_true(f->gain_seconds > 2.5); /* at least the overlap of one worker: 6 of 22 ms */
+    assert_true(find(&r, "storage-remote-live-read")->severity == SEVERITY_INFO);
+    report_clear(&r);
+}
+
+/* Chunks that cannot be read cost the replay, not the report. */
+static void test_bad_chunk(void **state)
+{
+    struct record *w;
+    struct report r;
+    record_run(one_worker, MAKE, 7500 * NS_PER_US, &w);
+    assert_int_equal(record_deliveries(w, "nonsense", 8, NULL), 0);
+    read_it(w, &r);
+    assert_string_equal(r.findings[0].id, "storage-remote-live-read");
+    assert_true(r.findings[0].gain_bounded);
+    assert_int_equal(r.note_count, 1);
+    assert_non_null(strstr(r.notes[0], "upper bounds"));
+    report_clear(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_replayed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_workers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_chunk, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
