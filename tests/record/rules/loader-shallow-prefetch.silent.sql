@@ -1,0 +1,5 @@
+-- finding: warning storage-remote-live-read
+-- absent: loader-shallow-prefetch
+INSERT INTO ledger (state, cause, resource, seconds) VALUES
+    ('compute', NULL, NULL, 60), ('wait', 'storage', 's3://bucket', 40);
+INSERT INTO fact (kind, name, number) VALUES ('loader', 'workers', 4), ('loader', 'depth', 8);

@@ -1,0 +1,5 @@
+-- absent: network-collective-slow
+-- The other rank came late: its own recording says why.
+INSERT INTO ledger (state, cause, resource, seconds) VALUES
+    ('compute', NULL, NULL, 50), ('wait', 'network', '10.7.0.2:29500', 3),
+    ('wait', 'late-peer', 'rank 1', 47);

@@ -1,0 +1,5 @@
+-- absent: storage-slow-disk
+-- finding: warning storage-remote-live-read
+INSERT INTO ledger (state, cause, resource, seconds) VALUES
+    ('compute', NULL, NULL, 50), ('wait', 'storage', 'nfs://10.0.0.4/data', 46),
+    ('wait', 'storage', 'disk sdb', 4);
