@@ -370,9 +370,10 @@ static int emit_lost(struct delivery *d, int64_t t0, int64_t t1, uint64_t count)
 
 static void note_blind(struct delivery *d, const struct ring_record *rec)
 {
-    const struct ring *ring = d->ring;
+    struct ring *ring = d->ring;
 
     d->r->totals.blind++;
+    ring->complete_until = INT64_MAX; /* nothing will come: it holds nobody back */
     switch (rec->span_kind) {
     case RING_BLIND_NO_CUPTI:
         note(d->r,
@@ -542,8 +543,10 @@ static int poll_ring(struct delivery *d, bool *ret_gone, struct error *e)
         status = drain(d, state.head, &all, e);
     if (status < 0)
         return status;
-    d->r->totals.cuda_version = ring->file.cuda_version;
-    d->r->totals.cupti_version = ring->file.cupti_version;
+    if (ring->file.cuda_version)
+        d->r->totals.cuda_version = ring->file.cuda_version;
+    if (ring->file.cupti_version)
+        d->r->totals.cupti_version = ring->file.cupti_version;
     if (all && state.beat_ns > ring->complete_until && state.beat_ns <= d->now)
         ring->complete_until = state.beat_ns;
     if (alive || !all)

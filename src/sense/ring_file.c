@@ -132,6 +132,13 @@ int ring_file_state(struct ring_file *f, struct ring_state *ret, struct error *e
                          "the ring of process %u is damaged: its head jumped to %" PRIu64
                          " with %" PRIu64 " read",
                          f->pid, head, f->tail);
+    if (f->cupti_version == 0) { /* written some time after the file appears */
+        uint32_t versions[2];
+        if (read_at(f->fd, versions, sizeof(versions), offsetof(struct ring_header, cuda_version))) {
+            f->cuda_version = versions[0];
+            f->cupti_version = versions[1];
+        }
+    }
     ret->beat_ns = beat > INT64_MAX ? 0 : (int64_t)beat;
     ret->head = head;
     ret->lost = lost;

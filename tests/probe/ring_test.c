@@ -317,6 +317,7 @@ static void test_blind_is_told(void **state)
     assert_int_equal(probe_rings_note_count(r), 1);
     assert_non_null(strstr(probe_rings_note(r, 0), "another profiler holds CUPTI"));
     assert_int_equal(probe_rings_totals(r).blind, 1);
+    assert_true(probe_rings_complete_until(r) == INT64_MAX); /* holds nobody back */
     probe_rings_free(r);
     remove_dir(dir);
 }
