@@ -480,6 +480,68 @@ static void test_cut_short(void **state)
     remove_dir(dir);
 }
 
+static int check_event(void *arg, const struct event *event)
+{
+    int64_t now = *(const int64_t *)arg;
+
+    if (event->kind == EVENT_SPAN) {
+        assert_true(event->span.t0 >= 0 && event->span.t1 >= event->span.t0);
+        assert_true(event->span.t1 <= now + 10 * NS_PER_S && event->span.kind <= SPAN_MEMSET);
+        assert_true(event->span.device < 2 * RING_DEVICES);
+    }
+    if (event->kind == EVENT_CALL)
+        assert_true(event->call.t1 >= event->call.t0 && event->call.kind <= CALL_OTHER);
+    return 0;
+}
+
+static unsigned next_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(*state >> 33);
+}
+
+/* Random bytes changed in a good file: whatever comes out of it is sane, and it ends. */
+static void test_random_damage(void **state)
+{
+    enum { RECORDS = 64, BYTES = 12288 + RECORDS * 64 };
+    static unsigned char good[BYTES], bad[BYTES];
+    char dir[64], path[128];
+    struct ring_header h;
+    struct error e = {0};
+    uint64_t random = 1;
+    int64_t now = now_ns();
+
+    make_dir(dir);
+    snprintf(path, sizeof(path), "%s/%d.ring", dir, (int)getpid());
+    good_file(path, &h, (uint32_t)getpid(), BYTES);
+    h.head = RECORDS - 3;
+    h.beat_ns = (uint64_t)now;
+    strcpy(h.devices[0].uuid, "GPU-1");
+    memcpy(good, &h, sizeof(h));
+    for (int i = 0; i < RECORDS; i++) {
+        struct ring_record record = span_at(now - 1000 + i);
+        record.kind = (uint8_t)(RING_SPAN + i % 7);
+        memcpy(good + 12288 + i * 64, &record, 64);
+    }
+    for (int round = 0; round < 400; round++) {
+        memcpy(bad, good, BYTES);
+        for (int i = 0; i < 6; i++) {
+            bool header = next_random(&random) % 3 == 0;
+            unsigned at = next_random(&random) % (header ? 400 : BYTES - 12288);
+            bad[(header ? 0 : 12288) + at] = (unsigned char)next_random(&random);
+        }
+        int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+        size_t bytes = round % 5 ? BYTES : next_random(&random) % BYTES;
+        assert_int_equal(write(fd, bad, bytes), bytes);
+        close(fd);
+        struct probe_rings *r = probe_rings_new(dir, &e);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(probe_rings_poll(r, now, check_event, &now, &e), STATUS_OK);
+        probe_rings_free(r);
+    }
+    remove_dir(dir);
+}
+
 static void test_sink_failure_is_passed_on(void **state)
 {
     char dir[64];
@@ -522,6 +584,7 @@ int main(void)
         cmocka_unit_test(test_hostile_headers),
         cmocka_unit_test(test_hostile_records),
         cmocka_unit_test(test_cut_short),
+        cmocka_unit_test(test_random_damage),
         cmocka_unit_test(test_sink_failure_is_passed_on),
         cmocka_unit_test(test_writer_without_a_place),
     };
