@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #define POLL_NS (50 * NS_PER_MS)
+#define NVML_LOOKS_BACK NS_PER_S
 #define AGREE 0.10
 #define AGREE_ASKED 0.03
 
@@ -147,7 +148,14 @@ static pid_t spawn(const char *probe, const char *dir, char **command)
     _exit(127);
 }
 
-/* Until the command ends. NVML is asked only while the device is held. */
+/* NVML's figure looks back up to a second: it is asked from a second after the first kernel on,
+ * while the device is held. */
+static bool time_to_ask(const struct account *a)
+{
+    return a->count > 0 && a->released == 0 && now_ns() - a->kernels[0].t0 > NVML_LOOKS_BACK;
+}
+
+/* Until the command ends. */
 static int watch(struct probe_rings *rings, pid_t pid, struct account *a, struct nvml *n)
 {
     struct timespec nap = {.tv_nsec = POLL_NS};
@@ -162,7 +170,7 @@ static int watch(struct probe_rings *rings, pid_t pid, struct account *a, struct
             return status;
         if (!n->device && probe_rings_accelerator_count(rings) > 0)
             nvml_open(n, probe_rings_accelerator(rings, 0)->uuid);
-        if (a->count > 0 && a->released == 0)
+        if (time_to_ask(a))
             nvml_sample(n);
         gone = waitpid(pid, &status, WNOHANG) == pid;
         if (!gone)
@@ -175,7 +183,6 @@ static int judge(const char *name, struct account *a, const struct nvml *n, doub
 {
     struct probe_totals totals = probe_rings_totals(rings);
     int64_t busy = busy_ns(a);
-    /* NVML was asked from the first kernel on */
     int64_t from = a->count ? a->kernels[0].t0 : a->taken;
     double span = unit_seconds(a->released - from);
     double probe_share = span > 0 ? unit_seconds(busy) / span : NAN;

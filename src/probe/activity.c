@@ -78,7 +78,7 @@ struct seen {
 };
 
 static void add_copy(struct ring_record *out, uint8_t copy_kind, uint8_t src, uint8_t dst,
-                     uint64_t bytes)
+                     uint8_t flags, uint64_t bytes)
 {
     bool from_host = copy_kind == ABI_COPY_HTOD || copy_kind == ABI_COPY_HTOA ||
                      src == ABI_MEMORY_PAGEABLE || src == ABI_MEMORY_PINNED;
@@ -91,6 +91,11 @@ static void add_copy(struct ring_record *out, uint8_t copy_kind, uint8_t src, ui
         out->flags |= RING_HOST_COPY;
     if ((from_host && src == ABI_MEMORY_PAGEABLE) || (to_host && dst == ABI_MEMORY_PAGEABLE))
         out->flags |= RING_PAGEABLE;
+    /* asked for as asynchronous, it can only block where the memory is pageable */
+    if (out->flags == RING_HOST_COPY && (flags & ABI_FLAG_MEMCPY_ASYNC))
+        return;
+    if (out->flags & RING_HOST_COPY)
+        out->flags |= RING_SYNC_COPY; /* if the call proves as long as the copy */
 }
 
 /* False for records that are no work of a device. */
@@ -108,13 +113,13 @@ static bool read_record(struct activity *a, const struct abi_activity *record, s
     case ABI_KIND_MEMCPY: {
         const struct abi_memcpy *m = (const void *)record;
         *seen = (struct seen){m->start, m->end, m->device_id, m->stream_id, m->correlation_id};
-        add_copy(out, m->copy_kind, m->src_kind, m->dst_kind, m->bytes);
+        add_copy(out, m->copy_kind, m->src_kind, m->dst_kind, m->flags, m->bytes);
         return m->copy_kind != ABI_COPY_HTOH;
     }
     case ABI_KIND_MEMCPY2: {
         const struct abi_peer_copy *m = (const void *)record;
         *seen = (struct seen){m->start, m->end, m->device_id, m->stream_id, m->correlation_id};
-        add_copy(out, ABI_COPY_PTOP, m->src_kind, m->dst_kind, m->bytes);
+        add_copy(out, ABI_COPY_PTOP, m->src_kind, m->dst_kind, m->flags, m->bytes);
         return true;
     }
     case ABI_KIND_MEMSET: {
@@ -134,8 +139,10 @@ static void add_launch(struct activity *a, uint32_t correlation, struct ring_rec
 {
     struct join_call call;
 
-    if (!join_find(a->join, correlation, a->flush, &call))
+    if (!join_find(a->join, correlation, a->flush, &call)) {
+        out->flags &= (uint8_t)~RING_SYNC_COPY;
         return;
+    }
     if (call.open) {
         int64_t so_far = clock_now() - call.t0;
         call.ns = so_far > UINT32_MAX ? UINT32_MAX : (uint32_t)so_far;
@@ -143,8 +150,8 @@ static void add_launch(struct activity *a, uint32_t correlation, struct ring_rec
     out->launch_t0 = call.t0;
     out->launch_ns = call.ns;
     out->tid = call.tid;
-    if ((out->flags & RING_HOST_COPY) && call.t0 + call.ns + SYNC_SLACK_NS >= out->t1)
-        out->flags |= RING_SYNC_COPY;
+    if (call.t0 + call.ns + SYNC_SLACK_NS < out->t1)
+        out->flags &= (uint8_t)~RING_SYNC_COPY;
 }
 
 static bool convert(struct activity *a, const struct clock_map *clock,

@@ -24,7 +24,12 @@ void join_enter(struct join *j, uint32_t id, uint32_t tid, int64_t t0, bool many
     __atomic_store_n(&s->state, JOIN_OPEN, __ATOMIC_RELAXED);
     __atomic_store_n(&s->id, id, __ATOMIC_RELEASE);
     uint64_t at = __atomic_fetch_add(&j->head, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&j->order[at & (JOIN_SLOTS - 1)], at << 32 | id, __ATOMIC_RELEASE);
+    uint64_t *order = &j->order[at & (JOIN_SLOTS - 1)];
+    uint64_t old = __atomic_load_n(order, __ATOMIC_RELAXED);
+    while ((int32_t)((uint32_t)(old >> 32) - (uint32_t)at) <= 0 && /* we were not lapped */
+           !__atomic_compare_exchange_n(order, &old, at << 32 | id, false, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED)) {
+    }
 }
 
 void join_exit(struct join *j, uint32_t id, int64_t now, bool failed)

@@ -97,16 +97,19 @@ static void test_join_overrun(void **state)
     free(j);
 }
 
+static int makers;
+
 static void *make_calls(void *arg)
 {
     struct join *j = arg;
     static uint32_t next;
 
-    for (int i = 0; i < 20000; i++) {
+    for (int i = 0; i < 200000; i++) {
         uint32_t id = __atomic_add_fetch(&next, 1, __ATOMIC_RELAXED);
         join_enter(j, id, id, (int64_t)id * 10, false);
         join_exit(j, id, (int64_t)id * 10 + 5, false);
     }
+    __atomic_sub_fetch(&makers, 1, __ATOMIC_RELAXED);
     return NULL;
 }
 
@@ -118,10 +121,12 @@ static void test_join_threads(void **state)
     struct join_call call;
     unsigned found = 0;
 
+    makers = 3;
     for (int i = 0; i < 3; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, make_calls, j), 0);
-    for (uint32_t round = 0; round < 5; round++) {
-        for (uint32_t id = 1; id <= 60000; id++) {
+    do {
+        for (uint32_t slot = 0; slot < JOIN_SLOTS; slot++) {
+            uint32_t id = __atomic_load_n(&j->slots[slot].id, __ATOMIC_RELAXED);
             if (!join_find(j, id, 1, &call))
                 continue;
             found++;
@@ -129,12 +134,12 @@ static void test_join_threads(void **state)
             assert_true(call.t0 == (int64_t)id * 10);
             assert_true(call.open || call.ns == 5);
         }
-    }
+    } while (__atomic_load_n(&makers, __ATOMIC_RELAXED) > 0);
     for (int i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
-    assert_true(join_find(j, 60000, 1, &call));
+    assert_true(join_find(j, 600000, 1, &call));
     assert_true(found > 0);
-    assert_true(join_oldest_missing(j, 0, 1, 2) > 0);
+    assert_true(join_oldest_missing(j, 0, 1, 3) > 0);
     free(j);
 }
 
