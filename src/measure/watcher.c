@@ -3,17 +3,7 @@
 
 #include "base/unit.h"
 #include "sense/resource.h"
-#if __has_include("sense/sampler.h")
 #include "sense/sampler.h"
-#else
-#include "base/error.h"
-struct sampler_namer { void *arg; uint32_t (*file)(void *, uint32_t, const char *, uint8_t *); uint32_t (*peer)(void *, uint32_t, const uint8_t *, uint16_t, uint8_t *); };
-struct sampler_opts { uint32_t root_pid, reaper_pid; struct sampler_namer namer; };
-static int sampler_open(struct sampler **r, const struct sampler_opts *o, struct error *e) { return error_set(e, STATUS_MISSING, "no sampler yet"); }
-static int64_t sampler_tick(struct sampler *s, int64_t now, void (*fn)(void *, const struct event *), void *a) { return now; }
-static void sampler_finish(struct sampler *s, int64_t now, void (*fn)(void *, const struct event *), void *a) {}
-static void sampler_close(struct sampler *s) {}
-#endif
 #include "sense/wait_bpf.h"
 
 #include <string.h>
@@ -22,25 +12,11 @@ static void sampler_close(struct sampler *s) {}
 /* The kernel does not wake its reader. */
 #define BPF_POLL_NS (50 * NS_PER_MS)
 
-static uint32_t name_file(void *arg, uint32_t tgid, const char *path, uint8_t *flags)
-{
-    return resource_of_path(arg, tgid, path, flags);
-}
-
-static uint32_t name_peer(void *arg, uint32_t tgid, const uint8_t addr[16], uint16_t port,
-                          uint8_t *flags)
-{
-    struct resource_socket s = {.port = port};
-    memcpy(s.addr, addr, sizeof(s.addr));
-    return resource_of_socket(arg, &s, flags);
-}
-
 static void open_sampler(struct watcher *w, uint32_t pid, struct str *note)
 {
     struct error e = {0};
-    struct sampler_opts o = {.root_pid = pid, .reaper_pid = (uint32_t)getpid()};
-    if (w->resources)
-        o.namer = (struct sampler_namer){w->resources, name_file, name_peer};
+    struct sampler_opts o = {.root_pid = pid, .reaper_pid = (uint32_t)getpid(),
+                             .resources = w->resources};
     if (sampler_open(&w->sampler, &o, &e))
         str_addf(note, "; %s", e.text);
 }
