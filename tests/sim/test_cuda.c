@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/* The simulated libcuda as a program sees it: devices, streams, copies, events. */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim_test.h"
+
+#define SLACK_NS (400 * NS_PER_MS) /* what a loaded machine may add to a wait */
+
+static struct sim_test t;
+static abi_cu_function spin;
+
+static int setup(void **state)
+{
+    sim_test_environment(2);
+    sim_test_open(&t, WITH_CUDA);
+    int count;
+    assert_int_equal(t.cuDeviceGetCount(&count), ABI_CU_NOT_INITIALIZED);
+    sim_test_context(&t, 0);
+    spin = sim_test_kernel(&t, "spin");
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    sim_test_cleanup();
+    return 0;
+}
+
+static void assert_between(int64_t value, int64_t low, int64_t high)
+{
+    if (value < low || value > high)
+        fail_msg("%ld is not within %ld and %ld", (long)value, (long)low, (long)high);
+}
+
+static void devices_answer(void **state)
+{
+    int count, version, major;
+    char name[64];
+    struct abi_cu_uuid one, two;
+
+    assert_int_equal(t.cuDeviceGetCount(&count), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(t.cuDriverGetVersion(&version), 0);
+    assert_int_equal(version, 13000);
+    assert_int_equal(t.cuDeviceGetName(name, sizeof(name), 1), 0);
+    assert_string_equal(name, "Simulated GPU");
+    assert_int_equal(t.cuDeviceGetUuid(&one, 0), 0);
+    assert_int_equal(t.cuDeviceGetUuid(&two, 1), 0);
+    assert_memory_not_equal(&one, &two, sizeof(one));
+    assert_int_equal(t.cuDeviceGetAttribute(&major, 75, 0), 0);
+    assert_int_equal(major, 9);
+    assert_int_equal(t.cuDeviceGetName(name, sizeof(name), 2), ABI_CU_INVALID_DEVICE);
+}
+
+static void a_spin_kernel_lasts_what_it_is_told(void **state)
+{
+    int64_t start = sim_test_now();
+    sim_test_spin(&t, spin, NULL, 5 * NS_PER_MS);
+    int64_t launched = sim_test_now();
+    assert_int_equal(t.cuStreamQuery(NULL), ABI_CU_NOT_READY);
+    assert_int_equal(t.cuStreamSynchronize(NULL), 0);
+    int64_t end = sim_test_now();
+    assert_between(launched - start, 0, 5 * NS_PER_MS - 1);
+    assert_between(end - start, 5 * NS_PER_MS, 5 * NS_PER_MS + SLACK_NS);
+    assert_int_equal(t.cuStreamQuery(NULL), 0);
+}
+
+static void kernels_of_one_stream_queue_and_of_two_overlap(void **state)
+{
+    abi_cu_stream a, b;
+    abi_cu_event events[3];
+    float ms;
+
+    assert_int_equal(t.cuStreamCreate(&a, 1), 0);
+    assert_int_equal(t.cuStreamCreate(&b, 1), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(t.cuEventCreate(&events[i], 0), 0);
+    t.cuEventRecord(events[0], a);
+    sim_test_spin(&t, spin, a, 20 * NS_PER_MS);
+    sim_test_spin(&t, spin, a, 20 * NS_PER_MS);
+    sim_test_spin(&t, spin, b, 30 * NS_PER_MS);
+    t.cuEventRecord(events[1], a);
+    t.cuEventRecord(events[2], b);
+    assert_int_equal(t.cuEventQuery(events[1]), ABI_CU_NOT_READY);
+    assert_int_equal(t.cuEventElapsedTime(&ms, events[0], events[1]), ABI_CU_NOT_READY);
+    assert_int_equal(t.cuCtxSynchronize(), 0);
+    assert_int_equal(t.cuEventElapsedTime(&ms, events[0], events[1]), 0);
+    assert_between((int64_t)(ms * 1e6), 40 * NS_PER_MS, 40 * NS_PER_MS + SLACK_NS);
+    assert_int_equal(t.cuEventElapsedTime(&ms, events[0], events[2]), 0);
+    /* Behind the two of the other stream it would have ended after 70 ms. */
+    assert_between((int64_t)(ms * 1e6), 30 * NS_PER_MS, 69 * NS_PER_MS);
+    for (int i = 0; i < 3; i++)
+        t.cuEventDestroy_v2(events[i]);
+    t.cuStreamDestroy_v2(a);
+    t.cuStreamDestroy_v2(b);
+}
+
+static void a_stream_waits_for_an_event_of_another(void **state)
+{
+    abi_cu_stream a, b;
+    abi_cu_event done_a, done_b;
+    float ms;
+
+    t.cuStreamCreate(&a, 1);
+    t.cuStreamCreate(&b, 1);
+    t.cuEventCreate(&done_a, 0);
+    t.cuEventCreate(&done_b, 0);
+    sim_test_spin(&t, spin, a, 10 * NS_PER_MS);
+    t.cuEventRecord(done_a, a);
+    assert_int_equal(t.cuStreamWaitEvent(b, done_a, 0), 0);
+    sim_test_spin(&t, spin, b, 5 * NS_PER_MS);
+    t.cuEventRecord(done_b, b);
+    assert_int_equal(t.cuEventSynchronize(done_b), 0);
+    assert_int_equal(t.cuEventQuery(done_a), 0);
+    assert_int_equal(t.cuEventElapsedTime(&ms, done_a, done_b), 0);
+    assert_true(ms >= 5.0f && ms < 6.0f);
+    t.cuStreamDestroy_v2(a);
+    t.cuStreamDestroy_v2(b);
+    t.cuEventDestroy_v2(done_a);
+    t.cuEventDestroy_v2(done_b);
+}
+
+/* The default stream stands behind and before every blocking stream, not the other kind. */
+static void the_default_stream_is_a_barrier(void **state)
+{
+    abi_cu_stream blocking, free_running;
+
+    t.cuStreamCreate(&blocking, 0);
+    t.cuStreamCreate(&free_running, 1);
+    sim_test_spin(&t, spin, blocking, 20 * NS_PER_MS);
+    sim_test_spin(&t, spin, NULL, NS_PER_MS);
+    int64_t start = sim_test_now();
+    sim_test_spin(&t, spin, free_running, NS_PER_MS);
+    assert_int_equal(t.cuStreamSynchronize(free_running), 0);
+    if (sim_test_now() - start < 15 * NS_PER_MS) /* else the machine slept */
+        assert_int_equal(t.cuStreamQuery(blocking), ABI_CU_NOT_READY);
+    sim_test_spin(&t, spin, blocking, NS_PER_MS);
+    assert_int_equal(t.cuStreamSynchronize(blocking), 0);
+    assert_int_equal(t.cuStreamQuery(NULL), 0);
+    t.cuStreamDestroy_v2(blocking);
+    t.cuStreamDestroy_v2(free_running);
+}
+
+static void per_thread_streams_stand_apart(void **state)
+{
+    uint64_t ns = 20 * NS_PER_MS;
+    void *params[] = {&ns};
+    abi_cu_stream other;
+
+    t.cuStreamCreate(&other, 0);
+    assert_int_equal(t.cuLaunchKernel_ptsz(spin, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), 0);
+    int64_t start = sim_test_now();
+    assert_int_equal(t.cuStreamSynchronize_ptsz(NULL), 0);
+    assert_true(sim_test_now() - start > 10 * NS_PER_MS);
+    assert_int_equal(t.cuStreamQuery((abi_cu_stream)ABI_CU_STREAM_PER_THREAD), 0);
+    t.cuStreamDestroy_v2(other);
+}
+
+static void data_arrive(void **state)
+{
+    enum { BYTES = 1 << 20 };
+    abi_cu_ptr device, other;
+    unsigned char *pageable = malloc(BYTES), *pinned;
+    abi_cu_stream stream;
+
+    t.cuStreamCreate(&stream, 1);
+    assert_int_equal(t.cuMemAlloc_v2(&device, BYTES), 0);
+    assert_int_equal(t.cuMemAlloc_v2(&other, BYTES), 0);
+    assert_int_equal(t.cuMemHostAlloc((void **)&pinned, BYTES, 0), 0);
+    for (int i = 0; i < BYTES; i++)
+        pageable[i] = (unsigned char)(i * 7);
+    assert_int_equal(t.cuMemcpyHtoD_v2(device, pageable, BYTES), 0);
+    assert_int_equal(t.cuMemcpyDtoD_v2(other, device, BYTES), 0);
+    assert_int_equal(t.cuMemcpyDtoHAsync_v2(pinned, other, BYTES, stream), 0);
+    assert_int_equal(t.cuStreamSynchronize(stream), 0);
+    assert_memory_equal(pinned, pageable, BYTES);
+    assert_int_equal(t.cuMemsetD32Async(device, 0x01020304, 1000, stream), 0);
+    assert_int_equal(t.cuMemcpyAsync((uintptr_t)pinned, device, 4004, stream), 0);
+    assert_int_equal(t.cuStreamSynchronize(stream), 0);
+    assert_int_equal(pinned[3999], 1);
+    assert_int_equal(pinned[4000], pageable[4000]);
+    /* A pinned copy behind a kernel takes what is in the buffer when its turn comes. */
+    memset(pinned, 1, BYTES);
+    int64_t start = sim_test_now();
+    sim_test_spin(&t, spin, stream, 60 * NS_PER_MS);
+    assert_int_equal(t.cuMemcpyHtoDAsync_v2(device, pinned, BYTES, stream), 0);
+    memset(pinned, 2, BYTES);
+    bool in_time = sim_test_now() - start < 60 * NS_PER_MS; /* else the machine slept */
+    assert_int_equal(t.cuMemcpyDtoHAsync_v2(pageable, device, BYTES, stream), 0);
+    if (in_time)
+        assert_int_equal(pageable[BYTES - 1], 2);
+    /* A small pageable one takes what was there at the call. */
+    pageable[0] = 3;
+    assert_int_equal(t.cuMemcpyHtoDAsync_v2(device, pageable, 1, stream), 0);
+    pageable[0] = 4;
+    assert_int_equal(t.cuStreamSynchronize(stream), 0);
+    assert_int_equal(t.cuMemcpyDtoH_v2(pageable, device, 1), 0);
+    assert_int_equal(pageable[0], 3);
+    assert_int_equal(t.cuMemFree_v2(device), 0);
+    assert_int_equal(t.cuMemFree_v2(device), ABI_CU_INVALID_VALUE);
+    assert_int_equal(t.cuMemFree_v2(other), 0);
+    assert_int_equal(t.cuMemFreeHost(pinned), 0);
+    t.cuStreamDestroy_v2(stream);
+    free(pageable);
+}
+
+/* Pinned copies return at once and go at 25 GB/s; pageable ones block at 6 GB/s. */
+static void pinned_copies_are_asynchronous(void **state)
+{
+    enum { BYTES = 60 * 1000 * 1000 };
+    abi_cu_ptr device;
+    void *pageable = calloc(1, BYTES), *pinned;
+    abi_cu_stream stream;
+
+    memset(pageable, 1, BYTES);
+    t.cuStreamCreate(&stream, 1);
+    assert_int_equal(t.cuMemAlloc_v2(&device, BYTES), 0);
+    assert_int_equal(t.cuMemHostAlloc(&pinned, BYTES, 0), 0);
+    int64_t start = sim_test_now();
+    assert_int_equal(t.cuMemcpyHtoDAsync_v2(device, pageable, BYTES, stream), 0);
+    int64_t blocked = sim_test_now() - start;
+    assert_between(blocked, 10 * NS_PER_MS, 10 * NS_PER_MS + SLACK_NS);
+    sim_test_spin(&t, spin, stream, 20 * NS_PER_MS); /* so that the copy cannot be over */
+    start = sim_test_now();
+    assert_int_equal(t.cuMemcpyHtoDAsync_v2(device, pinned, BYTES, stream), 0);
+    int64_t returned = sim_test_now() - start;
+    assert_int_equal(t.cuStreamSynchronize(stream), 0);
+    int64_t total = sim_test_now() - start;
+    assert_true(total >= (int64_t)(2.4 * NS_PER_MS));
+    assert_true(returned < total);
+    /* Registering makes the caller's own memory pinned. */
+    assert_int_equal(t.cuMemHostRegister_v2(pageable, BYTES, 0), 0);
+    assert_int_equal(t.cuMemHostRegister_v2(pageable, BYTES, 0),
+                     ABI_CU_HOST_MEMORY_ALREADY_REGISTERED);
+    unsigned type = 0;
+    assert_int_equal(t.cuPointerGetAttribute(&type, 2, (uintptr_t)pageable), 0);
+    assert_int_equal(type, 1);
+    assert_int_equal(t.cuMemHostUnregister(pageable), 0);
+    assert_int_equal(t.cuPointerGetAttribute(&type, 2, (uintptr_t)pageable),
+                     ABI_CU_INVALID_VALUE);
+    assert_int_equal(t.cuPointerGetAttribute(&type, 2, device), 0);
+    assert_int_equal(type, 2);
+    t.cuMemFree_v2(device);
+    t.cuMemFreeHost(pinned);
+    t.cuStreamDestroy_v2(stream);
+    free(pageable);
+}
+
+static void note_time(void *user_data)
+{
+    *(int64_t *)user_data = sim_test_now();
+}
+
+static void host_functions_run_in_their_place(void **state)
+{
+    int64_t called = 0, start = sim_test_now();
+    abi_cu_stream stream;
+
+    t.cuStreamCreate(&stream, 1);
+    sim_test_spin(&t, spin, stream, 10 * NS_PER_MS);
+    assert_int_equal(t.cuLaunchHostFunc(stream, note_time, &called), 0);
+    sim_test_spin(&t, spin, stream, 10 * NS_PER_MS);
+    assert_int_equal(t.cuStreamSynchronize(stream), 0);
+    assert_true(called - start >= 10 * NS_PER_MS);
+    assert_true(sim_test_now() - called >= 10 * NS_PER_MS);
+    t.cuStreamDestroy_v2(stream);
+}
+
+static void launches_block_when_too_many_are_outstanding(void **state)
+{
+    abi_cu_stream stream;
+
+    t.cuStreamCreate(&stream, 1);
+    int64_t start = sim_test_now();
+    for (int i = 0; i < 1024 + 50; i++)
+        sim_test_spin(&t, spin, stream, NS_PER_MS / 10);
+    assert_true(sim_test_now() - start >= 5 * NS_PER_MS);
+    t.cuStreamDestroy_v2(stream);
+    assert_int_equal(t.cuCtxSynchronize(), 0);
+    assert_true(sim_test_now() - start >= 107 * NS_PER_MS);
+}
+
+static void devices_work_side_by_side(void **state)
+{
+    abi_cu_context first, second;
+    abi_cu_device device;
+
+    assert_int_equal(t.cuCtxGetCurrent(&first), 0);
+    assert_int_equal(t.cuDevicePrimaryCtxRetain(&second, 1), 0);
+    int64_t start = sim_test_now();
+    sim_test_spin(&t, spin, NULL, 40 * NS_PER_MS);
+    assert_int_equal(t.cuCtxSetCurrent(second), 0);
+    assert_int_equal(t.cuCtxGetDevice(&device), 0);
+    assert_int_equal(device, 1);
+    abi_cu_function other = sim_test_kernel(&t, "ncclDevKernel_AllReduce_spin");
+    sim_test_spin(&t, other, NULL, 40 * NS_PER_MS);
+    assert_int_equal(t.cuCtxSynchronize(), 0);
+    assert_int_equal(t.cuCtxSetCurrent(first), 0);
+    assert_int_equal(t.cuCtxSynchronize(), 0);
+    assert_between(sim_test_now() - start, 40 * NS_PER_MS, 79 * NS_PER_MS);
+    assert_int_equal(t.cuDevicePrimaryCtxRelease_v2(1), 0);
+    unsigned flags;
+    int active;
+    assert_int_equal(t.cuDevicePrimaryCtxGetState(1, &flags, &active), 0);
+    assert_int_equal(active, 0);
+    assert_int_equal(t.cuCtxSetCurrent(second), 709); /* destroyed */
+}
+
+static void bad_arguments_are_refused(void **state)
+{
+    abi_cu_module module;
+    abi_cu_function function;
+    abi_cu_context context, own;
+    abi_cu_ptr ptr;
+    const char *name;
+    uint64_t ns = 1;
+    void *params[] = {&ns};
+
+    assert_int_equal(t.cuModuleLoadData(&module, "no PTX"), ABI_CU_INVALID_PTX);
+    assert_int_equal(t.cuModuleLoadData(&module, "\177ELF and more"), 209);
+    assert_int_equal(t.cuModuleLoadData(&module, SPIN_PTX), 0);
+    assert_int_equal(t.cuModuleGetFunction(&function, module, "not_this_one"), ABI_CU_NOT_FOUND);
+    assert_int_equal(t.cuModuleGetFunction(&function, module, "nor_this"), ABI_CU_NOT_FOUND);
+    assert_int_equal(t.cuModuleGetFunction(&function, module, "tiny"), 0);
+    assert_int_equal(t.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), 0);
+    assert_int_equal(t.cuLaunchKernel(function, 0, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL),
+                     ABI_CU_INVALID_VALUE);
+    assert_int_equal(t.cuLaunchKernel(spin, 1, 1, 1, 2048, 1, 1, 0, NULL, params, NULL),
+                     ABI_CU_INVALID_VALUE);
+    assert_int_equal(t.cuModuleUnload(module), 0);
+    assert_int_equal(t.cuMemAlloc_v2(&ptr, 0), ABI_CU_INVALID_VALUE);
+    assert_int_equal(t.cuMemAlloc_v2(&ptr, (size_t)1 << 40), ABI_CU_OUT_OF_MEMORY);
+    assert_int_equal(t.cuMemcpyHtoD_v2((uintptr_t)&ptr, &ptr, 8), ABI_CU_INVALID_VALUE);
+    assert_int_equal(t.cuGetErrorName(ABI_CU_INVALID_PTX, &name), 0);
+    assert_string_equal(name, "CUDA_ERROR_INVALID_PTX");
+    assert_int_equal(t.cuGetErrorName(12345, &name), ABI_CU_INVALID_VALUE);
+    assert_int_equal(t.cuCtxCreate_v2(&own, 0, 0), 0);
+    assert_int_equal(t.cuCtxDestroy_v2(own), 0);
+    assert_int_equal(t.cuCtxDestroy_v2(own), 709);
+    assert_int_equal(t.cuCtxPopCurrent_v2(&context), 0);
+    assert_int_equal(t.cuMemAlloc_v2(&ptr, 16), ABI_CU_INVALID_CONTEXT);
+    assert_int_equal(t.cuCtxSetCurrent(context), 0);
+}
+
+static void parameters_may_come_in_one_buffer(void **state)
+{
+    uint64_t ns = 8 * NS_PER_MS;
+    size_t size = sizeof(ns);
+    void *extra[] = {(void *)1, &ns, (void *)2, &size, NULL};
+
+    int64_t start = sim_test_now();
+    assert_int_equal(t.cuLaunchKernel(spin, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra), 0);
+    assert_int_equal(t.cuStreamSynchronize(NULL), 0);
+    assert_true(sim_test_now() - start >= 8 * NS_PER_MS);
+}
+
+static void functions_are_found_by_name(void **state)
+{
+    void *function, *per_thread;
+    int status;
+
+    assert_int_equal(t.cuGetProcAddress_v2("cuMemAlloc", &function, 12000, 0, &status), 0);
+    assert_ptr_equal(function, (void *)(uintptr_t)t.cuMemAlloc_v2);
+    assert_int_equal(t.cuGetProcAddress_v2("cuLaunchKernel", &per_thread, 12000, 2, &status), 0);
+    assert_ptr_equal(per_thread, (void *)(uintptr_t)t.cuLaunchKernel_ptsz);
+    assert_int_equal(t.cuGetProcAddress_v2("cuLaunchKernelEx", &function, 11000, 0, &status),
+                     ABI_CU_NOT_FOUND);
+    assert_int_equal(status, 2);
+    assert_int_equal(t.cuGetProcAddress_v2("cuNoSuch", &function, 13000, 0, &status),
+                     ABI_CU_NOT_FOUND);
+    assert_int_equal(status, 1);
+}
+
+static void memory_is_counted(void **state)
+{
+    size_t before, after, total;
+    abi_cu_ptr ptr;
+
+    assert_int_equal(t.cuMemGetInfo_v2(&before, &total), 0);
+    assert_int_equal(t.cuMemAlloc_v2(&ptr, GIB), 0);
+    assert_int_equal(t.cuMemGetInfo_v2(&after, &total), 0);
+    assert_int_equal(before - after, GIB);
+    assert_int_equal(t.cuMemFree_v2(ptr), 0);
+    assert_int_equal(t.cuMemGetInfo_v2(&after, &total), 0);
+    assert_int_equal(before, after);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(devices_answer),
+        cmocka_unit_test(a_spin_kernel_lasts_what_it_is_told),
+        cmocka_unit_test(kernels_of_one_stream_queue_and_of_two_overlap),
+        cmocka_unit_test(a_stream_waits_for_an_event_of_another),
+        cmocka_unit_test(the_default_stream_is_a_barrier),
+        cmocka_unit_test(per_thread_streams_stand_apart),
+        cmocka_unit_test(data_arrive),
+        cmocka_unit_test(pinned_copies_are_asynchronous),
+        cmocka_unit_test(host_functions_run_in_their_place),
+        cmocka_unit_test(launches_block_when_too_many_are_outstanding),
+        cmocka_unit_test(devices_work_side_by_side),
+        cmocka_unit_test(bad_arguments_are_refused),
+        cmocka_unit_test(parameters_may_come_in_one_buffer),
+        cmocka_unit_test(functions_are_found_by_name),
+        cmocka_unit_test(memory_is_counted),
+    };
+    return cmocka_run_group_tests_name("sim-cuda", tests, setup, teardown);
+}
