@@ -112,6 +112,7 @@ struct abi_cu_stream {
 struct abi_cu_context {
     uint32_t magic, uid;
     bool alive, primary;
+    abi_cu_context next; /* in sim.contexts */
     int ordinal;
     struct sim_device *device;
     unsigned flags;
@@ -136,7 +137,8 @@ struct abi_cu_function {
 
 struct abi_cu_module {
     uint32_t magic;
-    abi_cu_context context;
+    abi_cu_context context; /* it goes with this one; NULL: a library */
+    abi_cu_module next;     /* in sim.modules */
     struct abi_cu_function *functions;
     size_t count;
 };
@@ -156,6 +158,8 @@ struct sim_process {
     int device_count;
     struct sim_op *free_ops;
     struct sim_edge *free_edges;
+    abi_cu_context contexts; /* all that were ever made, by `next` */
+    abi_cu_module modules;
     uint32_t contexts_made, events_made;
     _Atomic uint32_t correlation;
     _Atomic int64_t grids;
@@ -228,6 +232,7 @@ struct sim_allocation {
 /* Fills *ret_allocation and returns true when `address` lies in memory the driver knows. */
 bool sim_memory_find(uintptr_t address, struct sim_allocation *ret_allocation);
 void sim_memory_drop_context(abi_cu_context context);
+void sim_module_drop_context(abi_cu_context context);
 
 /* ---- timeline -------------------------------------------------------------- */
 

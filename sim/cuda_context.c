@@ -75,6 +75,10 @@ static abi_cu_result context_new(abi_cu_device dev, unsigned flags, bool primary
     pthread_mutex_lock(&sim.lock);
     context->uid = ++sim.contexts_made;
     context->legacy = sim_stream_new(context, 0, 0);
+    if (context->legacy) {
+        context->next = sim.contexts;
+        sim.contexts = context;
+    }
     pthread_mutex_unlock(&sim.lock);
     if (!context->legacy) {
         free(context);
@@ -91,6 +95,7 @@ static void context_end(abi_cu_context context)
     sim_call_resource(ABI_RESOURCE_CONTEXT_DESTROY_STARTING, context, NULL);
     sim_context_drain(context, SIM_WAIT_SLEEP);
     sim_memory_drop_context(context);
+    sim_module_drop_context(context);
     pthread_mutex_lock(&sim.lock);
     context->alive = false;
     while (context->streams) {

@@ -148,6 +148,33 @@ static void module_free(abi_cu_module module)
     free(module);
 }
 
+/* Takes the module out of the list and frees it. */
+static void module_remove(abi_cu_module module)
+{
+    pthread_mutex_lock(&sim.lock);
+    for (abi_cu_module *link = &sim.modules; *link; link = &(*link)->next)
+        if (*link == module) {
+            *link = module->next;
+            break;
+        }
+    pthread_mutex_unlock(&sim.lock);
+    module_free(module);
+}
+
+void sim_module_drop_context(abi_cu_context context)
+{
+    abi_cu_module module;
+
+    do {
+        pthread_mutex_lock(&sim.lock);
+        for (module = sim.modules; module && module->context != context;)
+            module = module->next;
+        pthread_mutex_unlock(&sim.lock);
+        if (module)
+            module_remove(module);
+    } while (module);
+}
+
 static abi_cu_result load(const void *image, abi_cu_context context, abi_cu_module *out)
 {
     static const unsigned char elf[] = {0x7f, 'E', 'L', 'F'}, fat[] = {0x50, 0xed, 0x55, 0xba};
@@ -166,6 +193,10 @@ static abi_cu_result load(const void *image, abi_cu_context context, abi_cu_modu
         module_free(module);
         return result;
     }
+    pthread_mutex_lock(&sim.lock);
+    module->next = sim.modules;
+    sim.modules = module;
+    pthread_mutex_unlock(&sim.lock);
     *out = module;
     sim_call_resource(ABI_RESOURCE_MODULE_LOADED, context, NULL);
     return ABI_CU_SUCCESS;
@@ -216,7 +247,7 @@ abi_cu_result do_cuModuleUnload(struct sim_call *call, abi_cu_module module)
     if (!is_module(module))
         return ABI_CU_INVALID_HANDLE;
     sim_call_resource(ABI_RESOURCE_MODULE_UNLOAD_STARTING, module->context, NULL);
-    module_free(module);
+    module_remove(module);
     return ABI_CU_SUCCESS;
 }
 
@@ -266,7 +297,7 @@ abi_cu_result do_cuLibraryLoadData(struct sim_call *call, abi_cu_module *library
                                    int *jit_options, void **jit_values, unsigned jit_count,
                                    int *options, void **values, unsigned count)
 {
-    return load(code, sim_context_current(), library);
+    return load(code, NULL, library);
 }
 
 abi_cu_result do_cuLibraryLoadFromFile(struct sim_call *call, abi_cu_module *library,
@@ -274,7 +305,7 @@ abi_cu_result do_cuLibraryLoadFromFile(struct sim_call *call, abi_cu_module *lib
                                        unsigned jit_count, int *options, void **values,
                                        unsigned count)
 {
-    return load_file(path, sim_context_current(), library);
+    return load_file(path, NULL, library);
 }
 
 abi_cu_result do_cuLibraryUnload(struct sim_call *call, abi_cu_module library)

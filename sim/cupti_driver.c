@@ -14,6 +14,7 @@
 #define OTHER_TOOL "a simulated profiler"
 
 struct abi_subscriber {
+    abi_subscriber next; /* in state.all */
     abi_callback_fn callback;
     void *user;
     char name[64];
@@ -23,9 +24,10 @@ static struct {
     pthread_mutex_t lock;
     const struct sim_driver *driver;
     abi_subscriber subscriber;
+    abi_subscriber all; /* a callback of one that left may still run: none is freed */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Callbacks read this without the lock; a subscriber is not freed but kept, as one may run still. */
+/* Callbacks read this without the lock. */
 static abi_subscriber _Atomic active;
 static _Thread_local abi_cupti_result last_error;
 
@@ -135,6 +137,8 @@ static abi_cupti_result subscribe(abi_subscriber *subscriber, abi_callback_fn ca
                  params && params->subscriber_name ? params->subscriber_name : "unknown");
         state.subscriber->callback = callback;
         state.subscriber->user = user;
+        state.subscriber->next = state.all;
+        state.all = state.subscriber;
         *subscriber = state.subscriber;
         if (callback)
             atomic_store_explicit(&active, state.subscriber, memory_order_release);
