@@ -17,24 +17,24 @@
 #define JOIN_SLOTS 32768u /* a power of two */
 
 enum join_state {
-    JOIN_OPEN = 1, /* inside the call */
+    JOIN_CLAIMED, /* being written */
+    JOIN_OPEN,    /* inside the call */
     JOIN_CLOSED,
     JOIN_FAILED, /* the call returned an error: no record will come */
 };
 
 struct join_slot {
-    uint32_t id; /* 0: being written */
-    uint32_t tid;
+    /* id << 32 | length of the call in units of 8 ns, saturated << 3 | many << 2 | join_state:
+     * one word, so that a thread which was overtaken inside its call cannot spoil its successor */
+    uint64_t word;
+    uint64_t seen; /* id << 32 | number of the flush that last brought a record, from 1 */
     int64_t t0;
-    uint32_t ns; /* length of the call, saturated */
-    uint8_t state;
-    uint8_t many;  /* several records may come */
-    uint16_t seen; /* number of the flush that last brought a record, from 1; 0 none yet */
+    uint32_t tid;
 };
 
 struct join {
-    uint64_t head, tail;          /* of order */
-    uint64_t order[JOIN_SLOTS];   /* position << 32 | id */
+    uint64_t head, tail;        /* of order */
+    uint64_t order[JOIN_SLOTS]; /* position << 32 | id */
     struct join_slot slots[JOIN_SLOTS];
 };
 
@@ -43,7 +43,7 @@ void join_exit(struct join *j, uint32_t id, int64_t now, bool failed);
 
 struct join_call {
     int64_t t0;
-    uint32_t ns, tid;
+    uint32_t ns, tid; /* ns in steps of 8, at most 4.2 s */
     bool open; /* still inside the call: ns unknown */
 };
 /* The call behind an activity record; false: not known (any more). */

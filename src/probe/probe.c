@@ -135,7 +135,7 @@ static void at_exit(void)
         __atomic_store_n(&p->active, false, __ATOMIC_RELAXED);
         int64_t now = clock_now();
         listen_release_all(p, now);
-        ring_writer_beat(&p->ring, now);
+        ring_writer_beat(&p->ring, now, now);
     }
     errno = saved;
 }

@@ -30,7 +30,7 @@ static void tell_withdrawn(struct probe *p)
 
     push_unseen(p, RING_UNSEEN_TAKEN, p->flushed_at, now, 0);
     p->flushed_at = now;
-    ring_writer_beat(&p->ring, now);
+    ring_writer_beat(&p->ring, now, now);
 }
 
 /* With flush_lock. */
@@ -53,7 +53,7 @@ static void flush_locked(struct probe *p, bool final)
     int64_t oldest =
         join_oldest_missing(p->join, now, final ? 0 : PATIENCE_NS, p->activity.flush);
     int64_t until = oldest < p->flushed_at ? oldest : p->flushed_at;
-    ring_writer_beat(&p->ring, until);
+    ring_writer_beat(&p->ring, until, now);
 }
 
 static void until_time(struct timespec *ret, int64_t at)

@@ -86,6 +86,7 @@ struct ring_header {
     _Alignas(64) uint64_t tail; /* atomic, release by the reader */
     _Alignas(64) uint64_t lost; /* atomic: records dropped because the ring was full */
     uint64_t beat_ns;           /* last time the probe flushed: all spans that ended before are written */
+    uint64_t alive_ns;          /* last time the probe did anything: its sign of life */
     uint32_t device_count;
     struct ring_device devices[RING_DEVICES];
 };

@@ -41,6 +41,7 @@ static void fill_header(struct ring_header *h, int64_t now)
     h->record_bytes = sizeof(struct ring_record);
     h->start_ns = now;
     h->beat_ns = (uint64_t)now;
+    h->alive_ns = (uint64_t)now;
     h->magic = RING_MAGIC;
 }
 
@@ -154,9 +155,12 @@ void ring_writer_push(struct ring_writer *w, const struct ring_record *records, 
     pthread_mutex_unlock(&w->lock);
 }
 
-void ring_writer_beat(struct ring_writer *w, int64_t until)
+void ring_writer_beat(struct ring_writer *w, int64_t until, int64_t now)
 {
-    if (!w->header || until < (int64_t)w->header->beat_ns)
+    if (!w->header)
+        return;
+    __atomic_store_n(&w->header->alive_ns, (uint64_t)now, __ATOMIC_RELAXED);
+    if (until < (int64_t)w->header->beat_ns)
         return;
     __atomic_store_n(&w->header->beat_ns, (uint64_t)until, __ATOMIC_RELEASE);
 }

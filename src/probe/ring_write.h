@@ -33,8 +33,8 @@ bool ring_writer_open(struct ring_writer *w, const char *dir, int64_t now);
 void ring_writer_push(struct ring_writer *w, const struct ring_record *records, size_t n,
                       int64_t now);
 
-/* All spans that ended before `until` are in the ring. Never goes back. */
-void ring_writer_beat(struct ring_writer *w, int64_t until);
+/* All spans that ended before `until` are in the ring; never goes back. And we live, now. */
+void ring_writer_beat(struct ring_writer *w, int64_t until, int64_t now);
 
 /* After fork, in the child: forgets the parent's ring without touching it. */
 void ring_writer_abandon(struct ring_writer *w);

@@ -512,8 +512,8 @@ static int drain(struct delivery *d, uint64_t head, bool *ret_all, struct error 
 static int finish(struct delivery *d, const struct ring_state *state)
 {
     struct ring *ring = d->ring;
-    int64_t end = state->beat_ns > ring->last_sign && state->beat_ns <= d->now ? state->beat_ns
-                                                                               : ring->last_sign;
+    bool later = state->alive_ns > ring->last_sign && state->alive_ns <= d->now;
+    int64_t end = later ? state->alive_ns : ring->last_sign;
     int status = 0;
 
     if (state->lost > ring->gaps && state->lost - ring->gaps < (UINT64_C(1) << 50))
@@ -536,7 +536,7 @@ static int poll_ring(struct delivery *d, bool *ret_gone, struct error *e)
     int status = ring_file_state(&ring->file, &state, e);
     if (status != STATUS_OK)
         return status;
-    bool alive = ring_file_alive(&ring->file, state.beat_ns, d->now);
+    bool alive = ring_file_alive(&ring->file, state.alive_ns, d->now);
     if (!alive) /* what it wrote just before it went */
         status = ring_file_state(&ring->file, &state, e);
     if (status == STATUS_OK)

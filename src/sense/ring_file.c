@@ -14,8 +14,9 @@
 
 #define CAPACITY_MAX (1u << 20)
 #define HEADER_MAX (1u << 20)
-/* A job that closes all descriptors loses the lock but not its beat. */
-#define STALE_NS (30 * NS_PER_S)
+/* A job that closes all descriptors loses the lock but goes on giving signs of life ten times a
+ * second; one that calls exec loses both. */
+#define STALE_NS (3 * NS_PER_S)
 
 static int refuse(struct error *e, const char *name, const char *why)
 {
@@ -117,10 +118,11 @@ static bool read_counter(int fd, uint64_t *ret, size_t at)
 
 int ring_file_state(struct ring_file *f, struct ring_state *ret, struct error *e)
 {
-    uint64_t beat, head, lost;
+    uint64_t beat, alive, head, lost;
 
     /* the beat first: what it promises was written before it */
     if (!read_counter(f->fd, &beat, offsetof(struct ring_header, beat_ns)) ||
+        !read_counter(f->fd, &alive, offsetof(struct ring_header, alive_ns)) ||
         !read_counter(f->fd, &lost, offsetof(struct ring_header, lost)))
         return error_set(e, STATUS_INPUT, "the ring of process %u was cut short", f->pid);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -140,6 +142,7 @@ int ring_file_state(struct ring_file *f, struct ring_state *ret, struct error *e
         }
     }
     ret->beat_ns = beat > INT64_MAX ? 0 : (int64_t)beat;
+    ret->alive_ns = alive > INT64_MAX ? 0 : (int64_t)alive;
     ret->head = head;
     ret->lost = lost;
     return STATUS_OK;
@@ -207,12 +210,12 @@ static bool process_runs(uint32_t pid)
     return after_name && after_name[1] == ' ' && !strchr("ZX", after_name[2]);
 }
 
-bool ring_file_alive(const struct ring_file *f, int64_t beat_ns, int64_t now)
+bool ring_file_alive(const struct ring_file *f, int64_t alive_ns, int64_t now)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
     /* the lock also tells of a process in another pid namespace */
     if (fcntl(f->fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
         return true;
-    return now - beat_ns < STALE_NS && process_runs(f->pid);
+    return now - alive_ns < STALE_NS && process_runs(f->pid);
 }

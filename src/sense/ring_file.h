@@ -32,7 +32,7 @@ int ring_file_open(struct ring_file *f, int dir_fd, const char *name, struct err
 void ring_file_close(struct ring_file *f);
 
 struct ring_state {
-    int64_t beat_ns;
+    int64_t beat_ns, alive_ns;
     uint64_t head, lost;
 };
 
@@ -47,7 +47,7 @@ void ring_file_taken(struct ring_file *f, size_t records);
 bool ring_file_device(struct ring_file *f, unsigned index, struct ring_device *ret);
 
 /* Whether the process that writes the ring still runs: it holds its lock, or it is in /proc and
- * its beat is not old. */
-bool ring_file_alive(const struct ring_file *f, int64_t beat_ns, int64_t now);
+ * its last sign of life is not old. */
+bool ring_file_alive(const struct ring_file *f, int64_t alive_ns, int64_t now);
 
 #endif

@@ -339,6 +339,35 @@ static void test_long_kernel(void **state)
     clear(&r);
 }
 
+/* Two processes, each of which sees one other device as its device 0. */
+static void test_two_devices(void **state)
+{
+    struct run a, b;
+    struct error e = {0};
+
+    setenv("GPUFEED_SIM_DEVICES", "2", 1);
+    setenv("CUDA_VISIBLE_DEVICES", "1", 1);
+    start(&a, "steps", "20", NULL);
+    setenv("CUDA_VISIBLE_DEVICES", "0", 1);
+    start(&b, "steps", "20", a.dir);
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    unsetenv("GPUFEED_SIM_DEVICES");
+    assert_int_equal(waitpid(b.pid, &b.status, 0), b.pid);
+    finish(&a);
+    assert_int_equal(WEXITSTATUS(a.status) + WEXITSTATUS(b.status), 0);
+    assert_int_equal(probe_rings_totals(a.rings).processes, 2);
+    assert_int_equal(a.seen.taken, 2);
+    assert_int_equal(a.seen.kinds[SPAN_COMPUTE], 40);
+    assert_int_equal(probe_rings_accelerator_count(a.rings), 2);
+    assert_string_not_equal(probe_rings_accelerator(a.rings, 0)->uuid,
+                            probe_rings_accelerator(a.rings, 1)->uuid);
+    assert_int_equal(probe_rings_poll(b.rings, now_ns(), see, &b.seen, &e), STATUS_OK);
+    assert_int_equal(b.seen.taken, 0);
+    close(b.out);
+    clear(&b);
+    clear(&a);
+}
+
 static void test_no_place_for_a_ring(void **state)
 {
     struct run r;
@@ -362,6 +391,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_profiler_takes_over),
         cmocka_unit_test(test_full_ring),
         cmocka_unit_test(test_long_kernel),
+        cmocka_unit_test(test_two_devices),
         cmocka_unit_test(test_no_place_for_a_ring),
     };
 

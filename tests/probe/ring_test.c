@@ -126,7 +126,7 @@ static void test_round_trip(void **state)
                  .kind = RING_CALL, .span_kind = RING_CALL_SYNC, .t0 = t, .t1 = t + 9, .tid = 42,
                  .device = UINT16_MAX});
     push(&w, (struct ring_record){.kind = RING_CLOCK, .t0 = t, .t1 = 77, .bytes = 120});
-    ring_writer_beat(&w, t + 500);
+    ring_writer_beat(&w, t + 500, now_ns());
     assert_int_equal(probe_rings_poll(r, now_ns(), count, &c, &e), STATUS_OK);
     assert_int_equal(c.taken, 1);
     assert_int_equal(c.spans, 1);
@@ -185,7 +185,7 @@ static void test_name_comes_later(void **state)
     assert_true(ring_writer_open(&w, dir, t));
     struct probe_rings *r = probe_rings_new(dir, &e);
     push(&w, (struct ring_record){.kind = RING_TAKEN, .t0 = t});
-    ring_writer_beat(&w, t + 100);
+    ring_writer_beat(&w, t + 100, now_ns());
     probe_rings_poll(r, t + 1000, count, &c, &e);
     assert_int_equal(c.taken, 0);
     assert_true(probe_rings_complete_until(r) == t);
@@ -251,7 +251,7 @@ static void test_killed_writer(void **state)
         push(&w, (struct ring_record){.kind = RING_TAKEN, .t0 = t});
         for (unsigned i = 1; i < RING_CAPACITY + 5; i++)
             push(&w, span_at(t));
-        ring_writer_beat(&w, t + 60);
+        ring_writer_beat(&w, t + 60, now_ns());
         if (write(ready[1], "x", 1) != 1)
             _exit(1);
         pause();
@@ -296,6 +296,40 @@ static void test_zombie(void **state)
     assert_int_equal(probe_rings_poll(r, now_ns(), count, &c, &e), STATUS_OK);
     assert_int_equal(probe_rings_totals(r).processes, 1);
     assert_true(probe_rings_complete_until(r) == INT64_MAX);
+    waitpid(child, NULL, 0);
+    probe_rings_free(r);
+    remove_dir(dir);
+}
+
+/* After exec the process lives on under its number, but what wrote the ring is gone. */
+static void test_exec(void **state)
+{
+    char dir[64];
+    struct counts c = {0};
+    struct error e = {0};
+    struct timespec nap = {.tv_nsec = NS_PER_MS};
+
+    make_dir(dir);
+    pid_t child = fork();
+    if (child == 0) {
+        struct ring_writer w;
+        if (!ring_writer_open(&w, dir, now_ns()))
+            _exit(1);
+        execlp("sleep", "sleep", "20", (char *)NULL);
+        _exit(127);
+    }
+    struct probe_rings *r = probe_rings_new(dir, &e);
+    for (int i = 0; i < 2000 && probe_rings_totals(r).processes == 0; i++) {
+        assert_int_equal(probe_rings_poll(r, now_ns(), count, &c, &e), STATUS_OK);
+        nanosleep(&nap, NULL);
+    }
+    assert_true(probe_rings_complete_until(r) < INT64_MAX);
+    nap.tv_nsec = 100 * NS_PER_MS; /* for the exec to happen; then the clock is moved, not waited */
+    nanosleep(&nap, NULL);
+    assert_int_equal(
+        probe_rings_poll(r, now_ns() + 5 * NS_PER_S, count, &c, &e), STATUS_OK);
+    assert_true(probe_rings_complete_until(r) == INT64_MAX);
+    kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     probe_rings_free(r);
     remove_dir(dir);
@@ -465,7 +499,7 @@ static void test_cut_short(void **state)
     make_dir(dir);
     snprintf(path, sizeof(path), "%s/%d.ring", dir, (int)getpid());
     good_file(path, &h, (uint32_t)getpid(), 12288 + 64 * 64);
-    h.beat_ns = (uint64_t)now_ns();
+    h.beat_ns = h.alive_ns = (uint64_t)now_ns();
     write_header(path, &h);
     struct probe_rings *r = probe_rings_new(dir, &e);
     assert_int_equal(probe_rings_poll(r, now_ns(), count, &c, &e), STATUS_OK);
@@ -515,7 +549,7 @@ static void test_random_damage(void **state)
     snprintf(path, sizeof(path), "%s/%d.ring", dir, (int)getpid());
     good_file(path, &h, (uint32_t)getpid(), BYTES);
     h.head = RECORDS - 3;
-    h.beat_ns = (uint64_t)now;
+    h.beat_ns = h.alive_ns = (uint64_t)now;
     strcpy(h.devices[0].uuid, "GPU-1");
     memcpy(good, &h, sizeof(h));
     for (int i = 0; i < RECORDS; i++) {
@@ -568,7 +602,7 @@ static void test_writer_without_a_place(void **state)
 
     assert_false(ring_writer_open(&w, "/nonexistent-folder", 1));
     push(&w, span_at(1)); /* harmless */
-    ring_writer_beat(&w, 1);
+    ring_writer_beat(&w, 1, now_ns());
 }
 
 int main(void)
@@ -580,6 +614,7 @@ int main(void)
         cmocka_unit_test(test_full_ring_counts_lost),
         cmocka_unit_test(test_killed_writer),
         cmocka_unit_test(test_zombie),
+        cmocka_unit_test(test_exec),
         cmocka_unit_test(test_blind_is_told),
         cmocka_unit_test(test_hostile_headers),
         cmocka_unit_test(test_hostile_records),
