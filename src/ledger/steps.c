@@ -246,8 +246,8 @@ static void own_time(const struct steps *s, const struct thread *th, struct repl
 /* Workers are those alive at once; makers beyond them came in later generations. */
 static void count_workers(struct steps *s)
 {
-    uint32_t alive = 0;
-    for (int i = 0; i < s->makers; i++) {
+    uint32_t alive = 1; /* the new one was, when it delivered */
+    for (int i = 0; i < s->makers - 1; i++) {
         const struct thread *x = threads_find(s->threads, s->maker[i]->key);
         alive += !x || x->alive;
     }
