@@ -19,8 +19,8 @@ static void item(struct json *j, const char *name, double value, const char *tex
         json_kstring(j, "value", text);
     else
         json_knumber(j, "value", value);
-    json_kstring(j, "unit", unit);
-    json_kstring(j, "source", source);
+    json_kstring(j, "unit", unit && *unit ? unit : NULL);
+    json_kstring(j, "source", source && *source ? source : NULL);
     json_object_end(j);
 }
 

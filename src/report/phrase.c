@@ -58,7 +58,7 @@ void phrase_money(const struct report_money *m, struct str *out)
         str_addf(out, "%s at ", unit_format_money(buf, sizeof(buf), m->spent, m->currency));
     str_addf(out, "%s/h", unit_format_money(buf, sizeof(buf), m->rate_per_hour, m->currency));
     if (isfinite(m->waited))
-        str_addf(out, ", %s of it waited",
+        str_addf(out, ", waiting %s",
                  unit_format_money(buf, sizeof(buf), m->waited, m->currency));
 }
 
@@ -97,26 +97,47 @@ void phrase_gain(const struct report *r, const struct report_finding *f, struct 
                                    r->money.currency));
 }
 
+/* A number without a unit of its own: written out, three digits where it is not whole. */
+static void add_plain(double v, const char *unit, struct str *out)
+{
+    bool whole = fabs(v) < 1e15 && v == floor(v);
+    str_addf(out, whole || fabs(v) >= 100 ? "%.0f" : "%.3g", v);
+    if (*unit)
+        str_addf(out, " %s", unit);
+}
+
+/* Nanoseconds of a unit of time; 0: it is none. */
+static double unit_time(const char *unit)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"ns", 1},
+                 {"us", (double)NS_PER_US},
+                 {"ms", (double)NS_PER_MS},
+                 {"s", (double)NS_PER_S},
+                 {"seconds", (double)NS_PER_S}};
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (!strcmp(unit, units[i].name))
+            return units[i].ns;
+    return 0;
+}
+
 static void add_number(double v, const char *unit, struct str *out)
 {
     char buf[BUF];
     const char *u = unit ? unit : "";
+    double ns = unit_time(u);
     if (!isfinite(v))
         str_add(out, "unknown");
-    else if (!strcmp(u, "ns"))
-        str_add(out, unit_format_ns(buf, sizeof(buf), (int64_t)v));
-    else if (!strcmp(u, "s") || !strcmp(u, "seconds"))
-        str_add(out, unit_format_ns(buf, sizeof(buf), unit_ns(v)));
-    else if ((!strcmp(u, "bytes") || !strcmp(u, "B")) && v >= 0)
-        str_add(out, unit_format_bytes(buf, sizeof(buf), (uint64_t)v));
-    else if (!strcmp(u, "bytes/s") && v >= 0)
-        str_addf(out, "%s/s", unit_format_bytes(buf, sizeof(buf), (uint64_t)v));
-    else if (!strcmp(u, "share"))
+    else if (ns > 0 && fabs(v * ns) < 9e18)
+        str_add(out, unit_format_ns(buf, sizeof(buf), (int64_t)round(v * ns)));
+    else if ((!strcmp(u, "bytes") || !strcmp(u, "bytes/s")) && v >= 0 && v < 1e18)
+        str_addf(out, "%s%s", unit_format_bytes(buf, sizeof(buf), (uint64_t)v), u + 5);
+    else if (!strcmp(u, "share") || (!strcmp(u, "1") && v >= 0 && v <= 1))
         str_add(out, unit_format_share(buf, sizeof(buf), v));
-    else if (fabs(v) < 1e15 && v == floor(v)) /* written out: no exponent */
-        str_addf(out, "%.0f%s%s", v, *u ? " " : "", u);
     else
-        str_addf(out, "%.4g%s%s", v, *u ? " " : "", u);
+        add_plain(v, strcmp(u, "count") && strcmp(u, "1") ? u : "", out);
 }
 
 void phrase_value(const struct evidence_item *e, struct str *out)

@@ -17,7 +17,7 @@
 char *phrase_share(char *buf, size_t size, double share);
 /* "2 × NVIDIA H100 80GB HBM3 (simulated)"; "no accelerator". */
 void phrase_accelerators(const struct report *r, struct str *out);
-/* "€ 4.76 at € 28.00/h, € 2.10 of it waited"; there must be a currency and a rate. */
+/* "€ 4.76 at € 28.00/h, waiting € 2.10"; there must be a currency and a rate. */
 void phrase_money(const struct report_money *m, struct str *out);
 /* "612 s · 1 × NVIDIA H100 · wait chain · exit 0 · € 4.76 at € 28.00/h, ..." */
 void phrase_head(const struct report *r, struct str *out);

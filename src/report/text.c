@@ -49,8 +49,7 @@ static void put_head(struct text *t)
     page_end(p);
     struct str *s = scratch(p);
     phrase_head(t->r, s);
-    page_put(p, TONE_DIM, str_text(s), p->width);
-    page_end(p);
+    page_wrap(p, TONE_DIM, "", str_text(s), 2);
     if (!t->r->cut_short)
         return;
     s = scratch(p);

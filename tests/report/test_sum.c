@@ -188,7 +188,12 @@ static void values_are_read_with_their_unit(void **state)
     check_value(0.41, NULL, "share", "41 %");
     check_value(8, NULL, NULL, "8");
     check_value(123456789, NULL, "reads", "123456789 reads");
-    check_value(15.25, NULL, "cores", "15.25 cores");
+    check_value(15.26, NULL, "cores", "15.3 cores");
+    check_value(6.1028, NULL, "ms", "6.10 ms");
+    check_value(6000, NULL, "us", "6 ms");
+    check_value(0.4425, NULL, "1", "44 %");
+    check_value(3.5, NULL, "1", "3.5");
+    check_value(4, NULL, "count", "4");
     check_value(NAN, NULL, "ns", "unknown");
     check_value(INFINITY, NULL, NULL, "unknown");
     check_value(NAN, "nfs4", NULL, "nfs4");
