@@ -189,26 +189,54 @@ static __always_inline u32 lowest_bit(u64 word)
     return n;
 }
 
-/* Descriptors below 64 of the read set, else of the write set. */
+#define SET_WORDS 16 /* FD_SETSIZE bits */
+
+struct fd_set_user {
+    u64 words[SET_WORDS];
+};
+
+int take_bit(struct fd_set_user *set);
+
+/* Takes the lowest bit out of the set; -1: it is empty. Global, so that it is verified only once. */
+__noinline int take_bit(struct fd_set_user *set)
+{
+    if (!set)
+        return -1;
+    for (int i = 0; i < SET_WORDS; i++) {
+        u64 word = set->words[i];
+
+        if (word) {
+            set->words[i] = word & (word - 1);
+            return i * 64 + lowest_bit(word);
+        }
+    }
+    return -1;
+}
+
+/* The first descriptors of the read set, else of the write set. */
 static __always_inline void describe_select(struct thread *t, struct task_struct *p, u64 count,
                                             u64 read_set, u64 write_set)
 {
-    u64 word = 0;
+    struct fd_set_user set = {};
+    u32 bytes = (count + 63) / 64 * 8;
 
     if (!count)
         return;
+    if (bytes > sizeof(set))
+        bytes = sizeof(set);
     if (read_set)
-        bpf_probe_read_user(&word, sizeof(word), (void *)read_set);
-    if (!word && write_set)
-        bpf_probe_read_user(&word, sizeof(word), (void *)write_set);
-    if (count < 64)
-        word &= (1ULL << count) - 1;
-    if (word & (word - 1))
-        t->flags |= BPF_OFF_MULTI;
-    for (int i = 0; i < POLL_LOOK && word; i++) {
-        if (better(t, p, lowest_bit(word)))
+        bpf_probe_read_user(&set, bytes, (void *)read_set);
+    else if (write_set)
+        bpf_probe_read_user(&set, bytes, (void *)write_set);
+    for (int i = 0; i < POLL_LOOK; i++) {
+        int fd = take_bit(&set);
+
+        if (fd < 0)
             break;
-        word &= word - 1;
+        if (i)
+            t->flags |= BPF_OFF_MULTI;
+        if (better(t, p, fd))
+            break;
     }
 }
 
