@@ -19,11 +19,16 @@ static __always_inline u64 inode_of_socket(struct socket *socket)
 
 static __always_inline void describe_unix(struct thread *t, struct sock *sk)
 {
-    struct sock *peer = FIELD(struct unix_sock, sk, peer);
-    struct socket *socket = peer ? FIELD(struct sock, peer, sk_socket) : 0;
-    u64 other = socket ? inode_of_socket(socket) : 0;
+    struct socket *socket;
+    struct sock *peer;
+    u64 other;
 
     t->file_kind = BPF_FILE_UNIX;
+    if (!bpf_core_type_exists(struct unix_sock)) /* a module that is not loaded */
+        return;
+    peer = FIELD(struct unix_sock, sk, peer);
+    socket = peer ? FIELD(struct sock, peer, sk_socket) : 0;
+    other = socket ? inode_of_socket(socket) : 0;
     if (other && other < t->ino)
         t->ino = other;
 }
@@ -329,13 +334,17 @@ static __always_inline void v4_mapped(u8 *to, u32 address)
 static __always_inline void fill_socket(struct bpf_off *o, struct thread *t)
 {
     struct sock *sk = (struct sock *)t->sock;
-    struct net *net = FIELD(struct sock, sk, __sk_common.skc_net.net);
     u16 port = FIELD(struct sock, sk, __sk_common.skc_dport);
 
     o->peer_port = __builtin_bswap16(port);
     o->local_port = FIELD(struct sock, sk, __sk_common.skc_num);
-    o->netns = FIELD(struct net, net, ns.inum);
-    if (FIELD(struct sock, sk, __sk_common.skc_family) == AF_INET6) {
+    if (bpf_core_field_exists(((struct sock_common *)0)->skc_net.net)) {
+        struct net *net = FIELD(struct sock, sk, __sk_common.skc_net.net);
+
+        o->netns = FIELD(struct net, net, ns.inum);
+    }
+    if (bpf_core_field_exists(((struct sock_common *)0)->skc_v6_daddr) &&
+        FIELD(struct sock, sk, __sk_common.skc_family) == AF_INET6) {
         bpf_core_read(o->addr, 16, &sk->__sk_common.skc_v6_daddr);
         bpf_core_read(o->local_addr, 16, &sk->__sk_common.skc_v6_rcv_saddr);
     } else {

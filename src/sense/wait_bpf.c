@@ -189,7 +189,7 @@ int wait_bpf_open_waits(struct wait_bpf *w, wait_bpf_fn fn, void *arg)
 
 static int start(struct wait_bpf *w, const struct wait_bpf_opts *o, struct error *e)
 {
-    int rc = wait_load_open(&w->load, o->ring_bytes, o->count_interrupts, e);
+    int rc = wait_load_open(&w->load, o, e);
     if (rc)
         return rc;
     w->ring = ring_buffer__new(bpf_map__fd(w->load.skel->maps.ring), on_record, w, NULL);

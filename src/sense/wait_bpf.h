@@ -29,6 +29,7 @@ struct wait_bpf_opts {
     struct resources *resources; /* borrowed: names of what is waited for; must outlive */
     size_t ring_bytes;           /* a power of two; 0: 4 MiB, 1.2 s at 20,000 waits/s */
     bool count_interrupts;       /* tell interrupts by counting even where the stack would do */
+    bool as_old;                 /* use nothing that the oldest kernel, 5.15, lacks */
 };
 
 /* Non-zero stops the poll, which returns it. */

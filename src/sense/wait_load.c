@@ -5,6 +5,7 @@
 #include "base/unit.h"
 #include "bpf/wait.h"
 #include "sense/syscalls.h"
+#include "sense/wait_bpf.h"
 
 #include "wait.skel.h"
 
@@ -85,7 +86,7 @@ static bool has_switch_state(const struct btf *btf)
     return type && btf_is_func_proto(type) && btf_vlen(type) >= SWITCH_STATE_PARAMS;
 }
 
-static void choose(struct wait_chain *skel, const struct btf *btf)
+static void choose(struct wait_chain *skel, const struct btf *btf, bool as_old)
 {
     for (size_t i = 0; i < ROWS; i++) {
         struct bpf_program *p = bpf_object__find_program_by_name(skel->obj, rows[i].program);
@@ -93,8 +94,8 @@ static void choose(struct wait_chain *skel, const struct btf *btf)
             bpf_program__set_autoload(p, false);
     }
     /* One of the two tells the file of a fault; the newer one costs nothing for reads. */
-    if (has_tracepoint(btf, "mm_filemap_fault"))
-        bpf_program__set_autoload(skel->progs.on_page_added, false);
+    bool newer = has_tracepoint(btf, "mm_filemap_fault") && !as_old;
+    bpf_program__set_autoload(newer ? skel->progs.on_page_added : skel->progs.on_file_fault, false);
 }
 
 /* "" when nothing is missing that CAP_BPF and CAP_PERFMON would bring. */
@@ -135,18 +136,20 @@ static int load_error(struct error *e, int code)
 }
 
 /* One attempt; returns 0 or the errno. */
-static int load_once(struct wait_load *l, const struct btf *btf, size_t ring_bytes, bool cast)
+static int load_once(struct wait_load *l, const struct btf *btf, const struct wait_bpf_opts *o,
+                     bool cast)
 {
     struct wait_chain *skel = wait_chain__open();
     if (!skel)
         return errno;
     for (long i = 0; i < BPF_SYSCALLS; i++)
         skel->rodata->syscall_class[i] = syscall_class(i);
-    skel->rodata->have_prev_state = has_switch_state(btf);
+    skel->rodata->have_prev_state = has_switch_state(btf) && !o->as_old;
     skel->rodata->have_cast = cast;
     skel->rodata->short_runnable_ns = SHORT_RUNNABLE_NS;
-    choose(skel, btf);
-    bpf_map__set_max_entries(skel->maps.ring, (uint32_t)(ring_bytes ? ring_bytes : RING_BYTES));
+    choose(skel, btf, o->as_old);
+    size_t ring_bytes = o->ring_bytes ? o->ring_bytes : RING_BYTES;
+    bpf_map__set_max_entries(skel->maps.ring, (uint32_t)ring_bytes);
     int rc = wait_chain__load(skel);
     if (rc) {
         wait_chain__destroy(skel);
@@ -156,7 +159,7 @@ static int load_once(struct wait_load *l, const struct btf *btf, size_t ring_byt
     return 0;
 }
 
-static int load(struct wait_load *l, size_t ring_bytes, struct error *e)
+static int load(struct wait_load *l, const struct wait_bpf_opts *o, struct error *e)
 {
     libbpf_set_print(quiet);
     struct btf *btf = btf__load_vmlinux_btf();
@@ -169,10 +172,10 @@ static int load(struct wait_load *l, size_t ring_bytes, struct error *e)
                                     "this kernel has no type information (/sys/kernel/btf/"
                                     "vmlinux: %s)", strerror(code));
     }
-    bool cast = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
-    int code = load_once(l, btf, ring_bytes, cast);
+    bool cast = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0 && !o->as_old;
+    int code = load_once(l, btf, o, cast);
     if (code && cast && code != EPERM)
-        code = load_once(l, btf, ring_bytes, false);
+        code = load_once(l, btf, o, false);
     btf__free(btf);
     return code ? load_error(e, code) : STATUS_OK;
 }
@@ -236,12 +239,12 @@ static bool calibrate(const struct wait_load *l)
            !count_of(l, WAIT_COUNT_TASK_BAD) && !count_of(l, WAIT_COUNT_IRQ_BAD);
 }
 
-int wait_load_open(struct wait_load *l, size_t ring_bytes, bool count_interrupts, struct error *e)
+int wait_load_open(struct wait_load *l, const struct wait_bpf_opts *o, struct error *e)
 {
-    int rc = load(l, ring_bytes, e);
+    int rc = load(l, o, e);
     if (rc)
         return rc;
-    l->skel->bss->irq_by_stack = !count_interrupts && calibrate(l);
+    l->skel->bss->irq_by_stack = !o->count_interrupts && calibrate(l);
     if (!l->skel->bss->irq_by_stack)
         rc = attach_group(l, GROUP_COUNT, e);
     if (!rc)

@@ -20,6 +20,7 @@ enum { WAIT_COUNT_TASK_OK, WAIT_COUNT_TASK_BAD, WAIT_COUNT_IRQ_BAD, WAIT_COUNT_I
 
 struct wait_chain; /* the skeleton */
 struct bpf_link;
+struct wait_bpf_opts;
 
 struct wait_load {
     struct wait_chain *skel;
@@ -28,7 +29,7 @@ struct wait_load {
     struct bpf_link *find, *open; /* iterators over threads */
 };
 
-int wait_load_open(struct wait_load *l, size_t ring_bytes, bool count_interrupts, struct error *e);
+int wait_load_open(struct wait_load *l, const struct wait_bpf_opts *o, struct error *e);
 void wait_load_close(struct wait_load *l);
 void wait_load_lost(const struct wait_load *l, uint64_t *counts);
 /* name NULL: all programs; -1: the kernel does not count. runs may be NULL. */

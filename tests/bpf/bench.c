@@ -44,14 +44,15 @@ bool bench_possible(void)
     return rc == STATUS_OK;
 }
 
-void bench_open(struct bench *b, size_t ring_bytes, bool count_interrupts)
+void bench_open(struct bench *b, const struct wait_bpf_opts *o)
 {
     struct error e = {0};
     *b = (struct bench){.go = -1};
     struct resource_opts ro = {.names = &b->names};
     assert_int_equal(resources_new(&b->resources, &ro, &e), STATUS_OK);
-    struct wait_bpf_opts wo = {.resources = b->resources, .ring_bytes = ring_bytes,
-                               .count_interrupts = count_interrupts};
+    struct wait_bpf_opts wo = o ? *o : (struct wait_bpf_opts){0};
+    wo.resources = b->resources;
+    wo.as_old = getenv("GPUFEED_TEST_AS_OLD") != NULL;
     if (wait_bpf_open(&b->wait, &wo, &e))
         fail_msg("%s", e.text);
     b->truth = mmap(NULL, sizeof(*b->truth), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
@@ -127,7 +128,7 @@ void bench_finish(struct bench *b)
 
 void bench_run(struct bench *b, job_fn job, void *arg)
 {
-    bench_open(b, 0, false);
+    bench_open(b, NULL);
     bench_fork(b, job, arg, true);
     bench_go(b);
     bench_finish(b);

@@ -36,8 +36,9 @@ typedef void (*job_fn)(struct truth *truth, void *arg);
 
 /* true: the wait chain works here; else prints why and the test program exits 77. */
 bool bench_possible(void);
-/* Opens the wait chain; nothing is watched yet. */
-void bench_open(struct bench *b, size_t ring_bytes, bool count_interrupts);
+/* Opens the wait chain; nothing is watched yet. o: ring and variants, NULL for the usual. With
+ * GPUFEED_TEST_AS_OLD in the environment nothing is used that old kernels lack. */
+void bench_open(struct bench *b, const struct wait_bpf_opts *o);
 /* Forks the job; it waits until bench_go. watch: it is watched from its start. */
 void bench_fork(struct bench *b, job_fn job, void *arg, bool watch);
 void bench_go(struct bench *b);

@@ -294,7 +294,8 @@ static void job_request(struct truth *truth, void *arg)
 
 static void run_request(struct bench *b, struct request *r, bool count_interrupts)
 {
-    bench_open(b, 0, count_interrupts);
+    struct wait_bpf_opts o = {.count_interrupts = count_interrupts};
+    bench_open(b, &o);
     bench_fork(b, job_request, r, true);
     bench_go(b);
     bench_finish(b);
@@ -515,7 +516,7 @@ static void test_driver_calls(void **state)
     struct bench b;
     struct error e = {0};
     size_t n = 0;
-    bench_open(&b, 0, false);
+    bench_open(&b, NULL);
     bench_fork(&b, job_driver, NULL, true);
     assert_int_equal(wait_bpf_attach_cuda(b.wait, NULL, (uint32_t)b.job, &e), STATUS_MISSING);
     assert_int_equal(wait_bpf_attach_cuda(b.wait, "/bin/true", 0, &e), STATUS_MISSING);

@@ -321,7 +321,7 @@ static void test_running_process_and_open_waits(void **state)
 {
     struct bench b;
     struct error e = {0};
-    bench_open(&b, 0, false);
+    bench_open(&b, NULL);
     bench_fork(&b, job_running, NULL, false);
     bench_go(&b);
     volatile struct truth *truth = b.truth;
@@ -360,7 +360,7 @@ static void test_open_waits_are_told(void **state)
 {
     struct bench b;
     size_t open = 0;
-    bench_open(&b, 0, false);
+    bench_open(&b, NULL);
     bench_fork(&b, job_open, NULL, true);
     bench_go(&b);
     bench_poll(&b, 60);
@@ -487,7 +487,8 @@ static void test_overflow_is_counted(void **state)
 {
     struct bench b;
     uint64_t counts[BPF_LOST_COUNT], waits = 0;
-    bench_open(&b, (size_t)sysconf(_SC_PAGESIZE), false);
+    struct wait_bpf_opts o = {.ring_bytes = (size_t)sysconf(_SC_PAGESIZE)};
+    bench_open(&b, &o);
     bench_fork(&b, job_busy, NULL, true);
     bench_go(&b);
     nap(10 * NAP_NS); /* nobody reads */
@@ -501,11 +502,82 @@ static void test_overflow_is_counted(void **state)
     bench_close(&b);
 }
 
+/* ---- a process outside the job that wakes it again and again ---- */
+
+#define FEEDS 30
+
+static void feed(int fd)
+{
+    for (int i = 0; i < FEEDS; i++) {
+        nap(5 * NS_PER_MS);
+        if (write(fd, "x", 1) != 1)
+            _exit(1);
+    }
+    nap(NAP_NS);
+    _exit(0);
+}
+
+static void job_eat(struct truth *truth, void *arg)
+{
+    char byte;
+    for (int i = 0; i < FEEDS; i++)
+        if (read(*(int *)arg, &byte, 1) != 1)
+            _exit(1);
+}
+
+static void test_outside_waker_is_followed(void **state)
+{
+    struct bench b;
+    int fds[2], sleeps = 0;
+    assert_int_equal(pipe(fds), 0);
+    bench_open(&b, NULL);
+    bench_fork(&b, job_eat, &fds[0], true);
+    pid_t feeder = fork();
+    if (feeder == 0)
+        feed(fds[1]);
+    bench_go(&b);
+    bench_finish(&b);
+    waitpid(feeder, NULL, 0);
+    bench_poll(&b, 10);
+    const struct event_thread *t = bench_thread(&b, (uint32_t)feeder, THREAD_START);
+    assert_non_null(t);
+    assert_false(t->job);
+    assert_non_null(bench_thread(&b, (uint32_t)feeder, THREAD_EXIT));
+    for (size_t i = 0; i < b.count; i++)
+        sleeps += b.events[i].kind == EVENT_WAIT && b.events[i].wait.tid == (uint32_t)feeder &&
+                  b.events[i].wait.target == TARGET_SLEEP;
+    assert_in_range(sleeps, FEEDS / 3, FEEDS); /* from its eighth wake on */
+    assert_null(bench_thread(&b, (uint32_t)getpid(), THREAD_START));
+    close(fds[0]);
+    close(fds[1]);
+    bench_close(&b);
+}
+
+/* ---- without privileges one line says what is missing ---- */
+
+static void test_denied_names_the_capability(void **state)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        struct wait_bpf *w = NULL;
+        struct error e = {0};
+        struct wait_bpf_opts o = {0};
+        if (setresuid(65534, 65534, 65534))
+            _exit(2);
+        int rc = wait_bpf_open(&w, &o, &e);
+        _exit(rc != STATUS_DENIED || w || !strstr(e.text, "CAP_BPF and CAP_PERFMON") ||
+              strchr(e.text, '\n'));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static void test_missing_process(void **state)
 {
     struct bench b;
     struct error e = {0};
-    bench_open(&b, 0, false);
+    bench_open(&b, NULL);
     assert_int_equal(wait_bpf_watch(b.wait, 0x3ffffff0, &e), STATUS_MISSING);
     assert_non_null(strstr(e.text, "there is no process"));
     b.done = true;
@@ -527,6 +599,8 @@ int main(void)
         cmocka_unit_test(test_runnable_time_adds_up),
         cmocka_unit_test(test_no_wait_is_missed),
         cmocka_unit_test(test_overflow_is_counted),
+        cmocka_unit_test(test_outside_waker_is_followed),
+        cmocka_unit_test(test_denied_names_the_capability),
         cmocka_unit_test(test_missing_process),
     };
     if (!bench_possible())
