@@ -138,13 +138,18 @@ void rule_clear(struct rule *rule)
     *rule = (struct rule){0};
 }
 
+/* Larger values than these are no times or sizes; they are shown as bare numbers. */
+#define SECONDS_MAX 1e9
+#define BYTES_MAX 1e18
+
 static void add_value(struct str *out, const struct evidence_item *it, bool plain)
 {
     char buf[64];
     const char *unit = it->unit ? it->unit : "";
+    double size = fabs(it->value);
     if (it->text)
         str_add(out, it->text);
-    else if (plain)
+    else if (plain || !(size < (!strncmp(unit, "bytes", 5) ? BYTES_MAX : SECONDS_MAX)))
         str_addf(out, "%.15g", it->value);
     else if (!strcmp(unit, "s"))
         str_add(out, unit_format_ns(buf, sizeof(buf), unit_ns(it->value)));
