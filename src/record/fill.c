@@ -39,6 +39,25 @@ bool fill_evidence(struct evidence_list *list, const char *name, double value, c
     return it->name && it->unit && it->source && (!text || it->text);
 }
 
+void fill_evidence_clear(struct evidence_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->items[i].name);
+        free(list->items[i].unit);
+        free(list->items[i].source);
+        free(list->items[i].text);
+    }
+    free(list->items);
+    *list = (struct evidence_list){0};
+}
+
+/* a - b, at the ends of the range instead of beyond them. */
+static int64_t difference(int64_t a, int64_t b)
+{
+    int64_t d;
+    return __builtin_sub_overflow(a, b, &d) ? (a < b ? INT64_MIN : INT64_MAX) : d;
+}
+
 static int prepare(struct recording *db, const char *sql, sqlite3_stmt **ret, struct error *e)
 {
     return sqlite3_prepare_v2(db->db, sql, -1, ret, NULL) ? recording_error(db, e, "reading it")
@@ -131,7 +150,7 @@ int fill_chains(struct recording *db, const struct fill_meta *m, struct report *
             return fill_no_memory(db, e);
         struct chain_example *c = &r->chains[r->chain_count];
         int64_t cause = sqlite3_column_int64(s, 4);
-        *c = (struct chain_example){.t0 = sqlite3_column_int64(s, 1) - m->span_t0,
+        *c = (struct chain_example){.t0 = difference(sqlite3_column_int64(s, 1), m->span_t0),
                                     .ns = sqlite3_column_int64(s, 2),
                                     .accelerator = (uint32_t)sqlite3_column_int64(s, 3)};
         c->cause = cause >= 0 && cause < CAUSE_COUNT ? (uint8_t)cause : CAUSE_UNKNOWN;

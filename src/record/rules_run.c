@@ -154,20 +154,6 @@ static char *filled(const char *text, const struct evidence_list *all, bool plai
     return out.data;
 }
 
-static void clear_list(struct evidence_list *list)
-{
-    struct report_finding f = {.evidence = *list};
-    struct report r;
-    report_init(&r);
-    struct report_finding *one = mem_zalloc(sizeof(f));
-    if (!one)
-        return;
-    *one = f;
-    r.findings = one;
-    r.finding_count = 1;
-    report_clear(&r);
-}
-
 static bool add_finding(const struct rule *rule, sqlite3_stmt *s, struct report *r,
                         struct rule_scenarios *ret)
 {
@@ -190,7 +176,7 @@ static bool add_finding(const struct rule *rule, sqlite3_stmt *s, struct report 
         f->source = filled(rule->source, &all, false);
         scenario->text = filled(rule->scenario ? rule->scenario : "none", &all, true);
     }
-    clear_list(&all);
+    fill_evidence_clear(&all);
     return ok && f->id && f->title && f->why && f->fix && f->source && scenario->text;
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define COMPUTE_LIMITED 0.8 /* of all time: then no cause limits the job */
+#define READ_MS_MAX 1e9     /* a mean beyond it is no measurement */
 #define WORTH_TELLING 0.05  /* unknown or unseen time above this is said */
 
 /* "41 % it waited for storage": the clause of each cause; %s takes " RESOURCE" or "". */
@@ -142,6 +143,8 @@ static void add_reads(struct str *out, const struct report *r, const char *resou
         const struct evidence_item *flight = item(f, "reads in flight");
         if (!ms || !about || !about->text || strcmp(about->text, resource))
             continue;
+        if (!(ms->value >= 0 && ms->value < READ_MS_MAX))
+            return;
         if (ms->value >= 0.1 && ms->value < 999.5)
             str_addf(out, ms->value < 9.95 ? " (%.1f ms a read" : " (%.0f ms a read", ms->value);
         else
