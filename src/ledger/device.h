@@ -31,7 +31,7 @@ struct device_sums {
 
 struct device {
     uint32_t number;
-    const struct threads *threads; /* borrowed, as the next three */
+    struct threads *threads; /* borrowed, as the next three */
     const struct intern *names;
     struct replay_log *log;
     void *chain_arg;

@@ -25,6 +25,7 @@ struct group {
 
 struct explaining {
     struct walk walk;
+    struct threads *threads;
     const struct gap *gap;
     const struct thread *th;
     int64_t a, b; /* the part of the gap before the launch */
@@ -206,7 +207,7 @@ static void take_group(struct explaining *x, struct group *g, struct walk_links 
     struct shares parts = {.count = 0};
     const struct thread *y = threads_find(x->walk.threads, g->tid);
     x->walk.links = links;
-    if (!y || !walk_turn(&x->walk, y, x->th, g->t, &parts))
+    if (!y || !walk_delivery(&x->walk, x->threads, y, g->t, &parts))
         parts.count = 0;
     x->walk.links = NULL;
     shares_add_scaled(x->out, &parts, g->ns);
@@ -258,10 +259,10 @@ static void tell_direct(struct walk_links *links, const struct explaining *x,
              *what ? ": " : "", what, unit_format_ns(time, sizeof(time), p->ns));
 }
 
-void gap_explain(const struct threads *threads, const struct intern *names, const struct gap *gap,
+void gap_explain(struct threads *threads, const struct intern *names, const struct gap *gap,
                  struct shares *ret, enum evidence *evidence, struct walk_links *links)
 {
-    struct explaining x = {.gap = gap, .th = gap->thread, .a = gap->t0, .out = ret,
+    struct explaining x = {.threads = threads, .gap = gap, .th = gap->thread, .a = gap->t0, .out = ret,
                            .nobody_cause = CAUSE_UNKNOWN, .evidence = EVIDENCE_CHAIN};
     if (!gap->thread) {
         shares_add(ret, CAUSE_UNKNOWN, 0, gap->t1 - gap->t0);

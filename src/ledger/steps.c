@@ -34,7 +34,7 @@ struct made_by {
 };
 
 struct steps {
-    const struct threads *threads;
+    struct threads *threads;
     const struct intern *names;
     struct replay_log *log;
     uint32_t tid;
@@ -50,7 +50,7 @@ struct steps {
     struct steps_totals totals;
 };
 
-struct steps *steps_new(const struct threads *threads, const struct intern *names,
+struct steps *steps_new(struct threads *threads, const struct intern *names,
                         struct replay_log *log, uint32_t tid, uint32_t device)
 {
     struct steps *s = mem_zalloc(sizeof(*s));
@@ -383,7 +383,7 @@ static struct made_by *delivered_by(struct steps *s, const struct thread *th,
     if (!x || x->launches)
         return NULL;
     walk_init(&k, s->threads, s->names, th);
-    if (!walk_turn(&k, x, th, w->t_wake, &parts) || !k.maker.thread)
+    if (!walk_delivery(&k, s->threads, x, w->t_wake, &parts) || !k.maker.thread)
         return NULL;
     int64_t other = shares_of(&parts, CAUSE_NETWORK) + shares_of(&parts, CAUSE_LATE_PEER) +
                     shares_of(&parts, CAUSE_COLLECTIVE) + shares_of(&parts, CAUSE_CHECKPOINT);
@@ -397,7 +397,7 @@ static struct made_by *delivered_by(struct steps *s, const struct thread *th,
         return NULL;
     if (!m->tid || (k.maker.thread->tid != m->tid && k.maker.thread->tid == m->key)) {
         m->tid = k.maker.thread->tid;
-        m->hop = k.maker.thread == x ? th->tid : x->tid;
+        m->hop = k.maker.hop->tid;
     }
     s->totals.processes |= process;
     return m;

@@ -23,7 +23,7 @@ struct steps_totals {
     bool processes;               /* makers are processes, not threads */
 };
 
-struct steps *steps_new(const struct threads *threads, const struct intern *names,
+struct steps *steps_new(struct threads *threads, const struct intern *names,
                         struct replay_log *log, uint32_t tid, uint32_t device);
 void steps_free(struct steps *s);
 uint32_t steps_tid(const struct steps *s);

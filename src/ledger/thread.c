@@ -24,6 +24,7 @@ void threads_clear(struct threads *t)
     map_clear(&t->by_tid);
     map_clear(&t->sockets);
     map_clear(&t->channels);
+    map_clear(&t->makers);
     map_clear(&t->writers);
     *t = (struct threads){0};
 }
@@ -159,6 +160,22 @@ bool threads_call(struct threads *t, const struct event_call *e)
         return false;
     th->calls.item[th->calls.count++] = *e;
     return true;
+}
+
+void threads_set_maker(struct threads *t, const struct thread *maker, const struct thread *hop)
+{
+    map_put(&t->makers, maker->tgid, (uint64_t)maker->tid << 32 | hop->tid); /* a memo: may fail */
+}
+
+bool threads_maker(const struct threads *t, uint32_t tgid, const struct thread **ret_maker,
+                   const struct thread **ret_hop)
+{
+    uint64_t pair;
+    if (!map_get(&t->makers, tgid, &pair))
+        return false;
+    *ret_maker = threads_find(t, (uint32_t)(pair >> 32));
+    *ret_hop = threads_find(t, (uint32_t)pair);
+    return *ret_maker && *ret_hop;
 }
 
 static uint64_t writer_key(uint64_t channel, uint32_t tgid)

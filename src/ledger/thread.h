@@ -61,6 +61,7 @@ struct threads {
     size_t total_count, total_cap;
     struct map channels; /* channel -> 1: its holders are known */
     struct map writers;  /* hash of (channel, tgid) -> 1: that process can write to it */
+    struct map makers;   /* tgid -> tid of the maker << 32 | tid that it hands over to */
     size_t waits_held;
     uint64_t forgotten; /* waits dropped before their time to stay in bounds */
 };
@@ -73,6 +74,10 @@ struct thread *threads_get(struct threads *t, uint32_t tid, uint32_t tgid);
 bool threads_change(struct threads *t, const struct event_thread *e);
 bool threads_wait(struct threads *t, const struct event_wait *e);
 bool threads_call(struct threads *t, const struct event_call *e);
+/* Which thread of a process makes its deliveries, and which one it wakes with them. */
+void threads_set_maker(struct threads *t, const struct thread *maker, const struct thread *hop);
+bool threads_maker(const struct threads *t, uint32_t tgid, const struct thread **ret_maker,
+                   const struct thread **ret_hop);
 bool threads_hold_channel(struct threads *t, const struct event_channel *e);
 bool threads_channel_known(const struct threads *t, uint64_t channel);
 /* Can process tgid write to the channel? */

@@ -324,18 +324,18 @@ static void add_creator(struct walk *k, const struct thread *x, const struct thr
     compose(k, creator, before.t0, before.t1, &made);
     if (before.from_start)
         split_startup(k, creator, x, &before, &made);
-    k->maker = (struct maker){creator, before.t0, before.t1, before.idle_ns, before.from_start,
+    k->maker = (struct maker){creator, x, before.t0, before.t1, before.idle_ns, before.from_start,
                               made};
     shares_add_scaled(s, &made, before.t1 - before.t0);
 }
 
 /* Deepest thread of the delivering process that makes up most of the delivery. */
-static void remember_maker(struct walk *k, const struct thread *x, const struct turn *turn,
-                           const struct shares *parts, bool inner)
+static void remember_maker(struct walk *k, const struct thread *x, const struct thread *hop,
+                           const struct turn *turn, const struct shares *parts, bool inner)
 {
     if (k->maker.thread && inner)
         return;
-    k->maker = (struct maker){x, turn->t0, turn->t1, turn->idle_ns, turn->from_start, *parts};
+    k->maker = (struct maker){x, hop, turn->t0, turn->t1, turn->idle_ns, turn->from_start, *parts};
 }
 
 bool walk_turn(struct walk *k, const struct thread *x, const struct thread *consumer, int64_t t,
@@ -354,9 +354,38 @@ bool walk_turn(struct walk *k, const struct thread *x, const struct thread *cons
     else if (turn.from_start)
         split_startup(k, x, consumer, &turn, &parts);
     bool inner_made_it = k->maker.thread && k->maker.thread->tgid == x->tgid;
-    remember_maker(k, x, &turn, &parts, inner_made_it);
+    remember_maker(k, x, consumer, &turn, &parts, inner_made_it);
     if (!follows_maker && outer.thread)
         k->maker = outer;
     shares_add_scaled(ret, &parts, shares_total(&parts));
+    return true;
+}
+
+/* A turn that began with a question and was this short is an answer, not a making. */
+#define ANSWER_NS (2 * NS_PER_MS)
+
+static bool only_answered(const struct walk *k, const struct thread *x, int64_t t)
+{
+    struct turn turn;
+    return x->tgid != k->root->tgid && turn_find(x, k->root, k->chain, k->depth, t, &turn) &&
+           turn.idle_ns > 0 && turn.t1 - turn.t0 < ANSWER_NS;
+}
+
+bool walk_delivery(struct walk *k, struct threads *makers, const struct thread *x, int64_t t,
+                   struct shares *ret)
+{
+    const struct thread *maker, *hop;
+    if (threads_maker(makers, x->tgid, &maker, &hop) && maker != x && hop != x &&
+        only_answered(k, x, t)) {
+        k->chain[k->depth++] = hop;
+        bool ok = walk_turn(k, maker, hop, t, ret);
+        k->depth--;
+        return ok;
+    }
+    if (!walk_turn(k, x, k->root, t, ret))
+        return false;
+    if (k->maker.thread && k->maker.thread->tgid == x->tgid && x->tgid != k->root->tgid &&
+        k->maker.thread != x && !k->maker.first)
+        threads_set_maker(makers, k->maker.thread, k->maker.hop);
     return true;
 }

@@ -31,6 +31,7 @@ struct walk_links {
 /* The turn of the thread that made what was delivered: input of plan/replay. */
 struct maker {
     const struct thread *thread; /* NULL: not found */
+    const struct thread *hop;    /* whom it woke with it */
     int64_t t0, t1;  /* the turn */
     int64_t idle_ns; /* its wait for work before t0 */
     bool first;      /* its first turn: parts hold its startup */
@@ -54,6 +55,15 @@ void walk_init(struct walk *k, const struct threads *threads, const struct inter
  * parts add up to the length of the turn. false: nothing is known of x at that time. */
 bool walk_turn(struct walk *k, const struct thread *x, const struct thread *consumer, int64_t t,
                struct shares *ret);
+
+/*
+ * The delivery of x's process that ended a wait of the launching thread at `t`: x's turn, or, where x
+ * only answered a question of the launching thread's (PyTorch fetches the descriptor of a shared tensor
+ * from a thread of the worker when it unpacks a batch), the turn of the thread that makes that process's
+ * deliveries. `makers` learns who makes them.
+ */
+bool walk_delivery(struct walk *k, struct threads *makers, const struct thread *x, int64_t t,
+                   struct shares *ret);
 
 /* The cause of a wait that nobody's wake explains (a file, a socket, a core). CAUSE_NONE:
  * it was ended by another thread, or could have been. */
