@@ -119,9 +119,9 @@ def commands(s, options, log, more, group, networks):
     return [Command([*program, *args], {}, group)]
 
 
-def wrap(c, options, recording):
-    gpufeed = [os.path.join(options.build, "gpufeed"), "run", "--simulate", "-o", recording,
-               "--report", recording + ".txt", "--"]
+def wrap(c, options, s, recording):
+    gpufeed = [os.path.join(options.build, "gpufeed"), "run", f"--simulate={s.ranks}", "-o",
+               recording, "--report", recording + ".txt", "--"]
     return [*c.prefix, *(NOBODY if options.unprivileged else []),
             *([] if options.truth else gpufeed), *c.argv]
 
@@ -136,14 +136,14 @@ def start(c, options, s, recording, output):
         if c.group:
             with open(c.group + "/cgroup.procs", "w", encoding="ascii") as f:
                 f.write(str(os.getpid()))
-    return subprocess.Popen(wrap(c, options, recording), env=env, stdin=subprocess.DEVNULL,
+    return subprocess.Popen(wrap(c, options, s, recording), env=env, stdin=subprocess.DEVNULL,
                             stdout=output, stderr=subprocess.STDOUT, preexec_fn=enter, cwd="/")
 
 
 def finish(processes):
     """Waits for all; whatever happens, none is left."""
     try:
-        return max(abs(p.wait(RUN_SECONDS)) for p in processes)
+        return max((p.wait(RUN_SECONDS) for p in processes), key=abs)
     finally:
         for p in processes:
             if p.poll() is None:
