@@ -16,4 +16,4 @@ SELECT n.disk AS "disk @/sys/block",
        s.share * run.seconds AS "gain_seconds"
 FROM (SELECT * FROM nvme LIMIT 1) n,
      (SELECT * FROM storage ORDER BY seconds DESC, resource LIMIT 1) s, run
-WHERE s.share >= 0.08 AND s.resource <> 'disk ' || n.disk;
+WHERE s.share >= 0.08 AND s.disk IS NOT n.disk;

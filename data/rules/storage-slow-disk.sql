@@ -16,9 +16,9 @@ SELECT s.resource AS "resource",
        s.in_flight AS "reads in flight [count] @wait chain",
        s.bytes_per_second AS "read rate [bytes/s] @wait chain",
        (SELECT f.number FROM fact f WHERE f.kind = 'disk' AND f.name = 'rotational'
-        AND s.resource = 'disk ' || f.subject) AS "rotational [count] @/sys/block",
+        AND s.disk = f.subject) AS "rotational [count] @/sys/block",
        (SELECT f.number FROM fact f WHERE f.kind = 'disk' AND f.name = 'busy_share'
-        AND s.resource = 'disk ' || f.subject) AS "disk busy [1] @/proc/diskstats",
+        AND s.disk = f.subject) AS "disk busy [1] @/proc/diskstats",
        coalesce((SELECT n.label FROM nvme n LIMIT 1), 'a local NVMe disk') AS "_local",
        CASE WHEN p.cause = 'storage' AND coalesce(j.in_main, 0) = 0
             THEN 'warning' ELSE 'info' END AS "severity",

@@ -6,6 +6,10 @@
 /* Views are what rules and users select from: stable names, seconds, shares of 1. */
 #define VIEW(name, body) {"view", name, "CREATE VIEW " name " AS " body}
 
+/* The disk in "disk nvme0n1 (/data)"; NULL for other resources. */
+#define DISK_OF(resource)                                                                          \
+    "CASE WHEN " resource " LIKE 'disk %' THEN substr(" resource ", 6, instr(" resource            \
+    " || ' (', ' (') - 6) END"
 /* One column of the view `job`: a fact without a subject, NULL where it is absent. */
 #define JOB(kind_name, fact_name)                                                                  \
     "max(number) FILTER (WHERE kind = '" kind_name "' AND name = '" fact_name "') AS " fact_name
@@ -74,6 +78,7 @@ const struct schema_object schema_objects[] = {
          "max(CASE f.text WHEN 'peer' THEN 'remote' ELSE f.text END) FILTER (WHERE f.name = 'kind'), "
          "CASE WHEN r.resource LIKE 'disk %' THEN 'disk' WHEN r.resource LIKE 'fuse:%' THEN 'fuse' "
          "WHEN r.resource LIKE '%://%' OR r.resource GLOB '*:[0-9]*' THEN 'remote' END) AS kind, "
+         DISK_OF("r.resource") " AS disk, "
          "max(f.number) FILTER (WHERE f.name = 'reads') AS reads, "
          "max(f.number) FILTER (WHERE f.name = 'bytes') AS bytes, "
          "max(f.number) FILTER (WHERE f.name = 'mean_read_ms') AS mean_read_ms, "
@@ -101,7 +106,7 @@ const struct schema_object schema_objects[] = {
          "HAVING max(number) FILTER (WHERE name = 'nvme') = 1 "
          "AND coalesce(max(number) FILTER (WHERE name = 'local'), 1) = 1 "
          "AND coalesce(max(number) FILTER (WHERE name = 'used_by_job'), 0) = 0 "
-         "AND subject NOT IN (SELECT substr(resource, 6) FROM cause_resource "
+         "AND subject NOT IN (SELECT " DISK_OF("resource") " FROM cause_resource "
          "WHERE resource LIKE 'disk %') ORDER BY mount IS NULL, free_bytes DESC, subject"),
     VIEW("job", "SELECT " JOB("job", "cores_allowed") ", " JOB("job", "cores_spare") ", "
                 JOB("loader", "workers") ", " JOB("loader", "processes") ", "
