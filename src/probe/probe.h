@@ -53,11 +53,9 @@ struct probe {
 
     pthread_mutex_t flush_lock; /* one flush at a time, none while withdrawing */
     int64_t flushed_at;         /* start of the last flush, or end of the last unseen time told */
-    pthread_t flusher;
-    bool flusher_runs;
-    pthread_mutex_t wake_lock;
+    pthread_mutex_t wake_lock; /* of what follows */
     pthread_cond_t wake;
-    bool stop, hurry;
+    bool flusher_runs, stop, hurry;
 };
 
 /* probe_listen.c */

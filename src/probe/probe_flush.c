@@ -2,6 +2,7 @@
 #include "probe/probe.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #define PERIOD_NS INT64_C(100000000)
@@ -9,7 +10,9 @@
 /* A call whose records did not come for so long after its return left none. */
 #define PATIENCE_NS (10 * SECOND_NS)
 #define EXIT_WAIT_NS SECOND_NS
+#define NAP_NS 500000
 #define STACK_BYTES (512u * 1024)
+#define BIG_STACK_BYTES (8u * 1024 * 1024)
 
 static void push_unseen(struct probe *p, enum ring_unseen why, int64_t t0, int64_t t1,
                         uint64_t records)
@@ -62,18 +65,24 @@ static void until_time(struct timespec *ret, int64_t at)
     ret->tv_nsec = at % SECOND_NS;
 }
 
+/* False: the flush under way takes too long (CUPTI hangs), and the job must still go on. */
+static bool lock_within(struct probe *p, int64_t wait_ns)
+{
+    struct timespec nap = {.tv_nsec = NAP_NS};
+    int64_t deadline = clock_now() + wait_ns;
+
+    while (pthread_mutex_trylock(&p->flush_lock) != 0) {
+        if (clock_now() >= deadline)
+            return false;
+        nanosleep(&nap, NULL);
+    }
+    return true;
+}
+
 void flush_now(struct probe *p, bool final)
 {
-    struct timespec deadline;
-
-    if (!final) {
-        if (pthread_mutex_trylock(&p->flush_lock) != 0)
-            return;
-    } else {
-        until_time(&deadline, clock_now() + EXIT_WAIT_NS);
-        if (pthread_mutex_clocklock(&p->flush_lock, CLOCK_MONOTONIC, &deadline) != 0)
-            return; /* CUPTI hangs: the job must still end */
-    }
+    if (!lock_within(p, final ? EXIT_WAIT_NS : 0))
+        return;
     if (p->subscriber)
         flush_locked(p, final);
     pthread_mutex_unlock(&p->flush_lock);
@@ -99,6 +108,8 @@ static bool wait_for_next(struct probe *p, int64_t next)
 static void *flusher(void *arg)
 {
     struct probe *p = arg;
+
+    prctl(PR_SET_NAME, "gpufeed-probe");
     int64_t next = clock_now() + PERIOD_NS;
 
     while (wait_for_next(p, next)) {
@@ -107,6 +118,10 @@ static void *flusher(void *arg)
         if (next < clock_now()) /* stopped or slow: no burst afterwards */
             next = clock_now() + PERIOD_NS;
     }
+    pthread_mutex_lock(&p->wake_lock);
+    p->flusher_runs = false;
+    pthread_cond_broadcast(&p->wake);
+    pthread_mutex_unlock(&p->wake_lock);
     return NULL;
 }
 
@@ -115,37 +130,44 @@ bool flush_start_thread(struct probe *p)
     pthread_condattr_t monotonic;
     pthread_attr_t attr;
     sigset_t all, before;
+    pthread_t thread;
 
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&p->wake, &monotonic);
     pthread_condattr_destroy(&monotonic);
     pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    p->flusher_runs = pthread_create(&p->flusher, &attr, flusher, p) == 0 ||
-                      pthread_create(&p->flusher, NULL, flusher, p) == 0;
+    p->flusher_runs = true; /* before it runs, since it is what takes that back */
+    bool started = pthread_attr_setstacksize(&attr, STACK_BYTES) == 0 &&
+                   pthread_create(&thread, &attr, flusher, p) == 0;
+    if (!started) { /* thread-local storage alone may be larger than that */
+        pthread_attr_setstacksize(&attr, BIG_STACK_BYTES);
+        started = pthread_create(&thread, &attr, flusher, p) == 0;
+    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
-    if (p->flusher_runs)
-        pthread_setname_np(p->flusher, "gpufeed-probe");
-    return p->flusher_runs;
+    if (!started)
+        p->flusher_runs = false;
+    return started;
 }
 
 void flush_stop_thread(struct probe *p)
 {
     struct timespec deadline;
 
-    if (!p->flusher_runs)
-        return;
-    pthread_mutex_lock(&p->wake_lock);
-    p->stop = true;
-    pthread_cond_signal(&p->wake);
-    pthread_mutex_unlock(&p->wake_lock);
     until_time(&deadline, clock_now() + EXIT_WAIT_NS);
-    pthread_clockjoin_np(p->flusher, NULL, CLOCK_MONOTONIC, &deadline);
-    p->flusher_runs = false;
+    pthread_mutex_lock(&p->wake_lock);
+    if (p->flusher_runs) {
+        p->stop = true;
+        pthread_cond_broadcast(&p->wake);
+        while (p->flusher_runs &&
+               pthread_cond_timedwait(&p->wake, &p->wake_lock, &deadline) == 0) {
+        }
+    }
+    pthread_mutex_unlock(&p->wake_lock);
 }
 
 void flush_hurry(struct probe *p)
@@ -153,6 +175,6 @@ void flush_hurry(struct probe *p)
     pthread_mutex_lock(&p->wake_lock);
     p->hurry = true;
     if (p->flusher_runs)
-        pthread_cond_signal(&p->wake);
+        pthread_cond_broadcast(&p->wake);
     pthread_mutex_unlock(&p->wake_lock);
 }
