@@ -14,7 +14,7 @@ build=$(cd "${1:-$here/build}" && pwd) || exit 2
 python=${PYTHON:-python3}
 steps=${STEPS:-200}
 probe=$build/src/probe/libgpufeed-probe.so
-compare=$build/tests/probe/gpu_compare
+compare=$build/bench/gpu_compare
 job=$build/tests/probe/cuda_job
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

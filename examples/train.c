@@ -380,32 +380,72 @@ static void usage(void)
 static void set_option(struct options *o, int letter, const char *value)
 {
     switch (letter) {
-    case 'd': o->data = value; break;
-    case 'w': o->workers = atoi(value); break;
-    case 'b': o->batch = atoi(value); break;
-    case 's': o->steps = atoi(value); break;
-    case 'f': o->prefetch = atoi(value); break;
-    case 'S': o->sample_bytes = strtoul(value, NULL, 10); break;
-    case 'c': o->compute_ms = atof(value); break;
-    case 'D': o->decode_ms = atof(value); break;
-    case 'p': o->pageable = true; break;
-    case 'k': o->checkpoint_every = atoi(value); break;
-    case 'K': o->checkpoint_mib = atoi(value); break;
-    case 'O': o->checkpoint_dir = value; break;
-    case 'n': o->device = atoi(value); break;
-    case 'x': o->ptx = value; break;
-    case 'l': o->log = value; break;
-    case 'h': usage(); break;
-    default: exit(2);
+    case 'd':
+        o->data = value;
+        break;
+    case 'w':
+        o->workers = atoi(value);
+        break;
+    case 'b':
+        o->batch = atoi(value);
+        break;
+    case 's':
+        o->steps = atoi(value);
+        break;
+    case 'f':
+        o->prefetch = atoi(value);
+        break;
+    case 'S':
+        o->sample_bytes = strtoul(value, NULL, 10);
+        break;
+    case 'c':
+        o->compute_ms = atof(value);
+        break;
+    case 'D':
+        o->decode_ms = atof(value);
+        break;
+    case 'p':
+        o->pageable = true;
+        break;
+    case 'k':
+        o->checkpoint_every = atoi(value);
+        break;
+    case 'K':
+        o->checkpoint_mib = atoi(value);
+        break;
+    case 'O':
+        o->checkpoint_dir = value;
+        break;
+    case 'n':
+        o->device = atoi(value);
+        break;
+    case 'x':
+        o->ptx = value;
+        break;
+    case 'l':
+        o->log = value;
+        break;
+    case 'h':
+        usage();
+        break;
+    default:
+        exit(2);
     }
 }
 
 static struct options parse(int argc, char **argv)
 {
     static char beside[4096];
-    struct options o = {.data = "synthetic", .workers = 2, .batch = 16, .steps = 100,
-                        .prefetch = 2, .sample_bytes = 49152, .compute_ms = 20, .decode_ms = 2,
-                        .checkpoint_mib = 32, .checkpoint_dir = "/tmp"};
+    struct options o = {.data = "synthetic",
+                        .workers = 2,
+                        .batch = 16,
+                        .steps = 100,
+                        .prefetch = 2,
+                        .sample_bytes = 49152,
+                        .compute_ms = 20,
+                        .decode_ms = 2,
+                        .checkpoint_mib = 32,
+                        .checkpoint_dir = "/tmp"};
     int letter;
 
     while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1)

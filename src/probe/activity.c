@@ -52,8 +52,8 @@ void activity_buffer_get(struct activity *a, uint8_t **buffer, size_t *size, siz
     }
     pthread_mutex_unlock(&a->lock);
     if (make) {
-        void *at = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                        -1, 0);
+        void *at =
+            mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         found = at == MAP_FAILED ? NULL : at;
     }
     *buffer = found;
@@ -167,7 +167,8 @@ static bool convert(struct activity *a, const struct clock_map *clock,
         return false;
     }
     if (seen.start == 0 || seen.end < seen.start || seen.device >= RING_DEVICES ||
-        !clock_map_read(clock, seen.start, &out->t0) || !clock_map_read(clock, seen.end, &out->t1)) {
+        !clock_map_read(clock, seen.start, &out->t0) ||
+        !clock_map_read(clock, seen.end, &out->t1)) {
         __atomic_fetch_add(&a->unreadable, 1, __ATOMIC_RELAXED);
         join_find(a->join, seen.correlation, a->flush, &ignored);
         return false;

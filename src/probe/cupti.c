@@ -163,13 +163,16 @@ static int note_folders(struct dl_phdr_info *info, size_t size, void *arg)
 
 static bool offer_toolkit(struct search *s, const char *home)
 {
-    static const char *const below[] = {"extras/CUPTI/lib64", "lib64",
+    static const char *const below[] = {
+        "extras/CUPTI/lib64",
+        "lib64",
 #if defined(__aarch64__)
-                                        "targets/sbsa-linux/lib",
+        "targets/sbsa-linux/lib",
 #else
-                                        "targets/x86_64-linux/lib",
+        "targets/x86_64-linux/lib",
 #endif
-                                        "lib"};
+        "lib"
+    };
     char folder[PATH_BYTES];
 
     for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {

@@ -44,7 +44,7 @@ void join_exit(struct join *j, uint32_t id, int64_t now, bool failed);
 struct join_call {
     int64_t t0;
     uint32_t ns, tid; /* ns in steps of 8, at most 4.2 s */
-    bool open; /* still inside the call: ns unknown */
+    bool open;        /* still inside the call: ns unknown */
 };
 /* The call behind an activity record; false: not known (any more). */
 bool join_find(struct join *j, uint32_t id, uint16_t flush, struct join_call *ret);

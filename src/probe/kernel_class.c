@@ -7,7 +7,7 @@
 #define LOOKED_AT 256 /* bytes of a name; templates make them very long */
 
 static const char *const comm_words[] = {
-    "nccl",                 /* ncclKernel_*, ncclDevKernel_*, ncclSymk*; finds "rccl" not */
+    "nccl", /* ncclKernel_*, ncclDevKernel_*, ncclSymk*; finds "rccl" not */
     "rccl",
     "nvshmem",
     "cross_device_reduce_", /* custom all-reduce of inference engines */

@@ -53,7 +53,7 @@ struct probe {
 
     pthread_mutex_t flush_lock; /* one flush at a time, none while withdrawing */
     int64_t flushed_at;         /* start of the last flush, or end of the last unseen time told */
-    pthread_mutex_t wake_lock; /* of what follows */
+    pthread_mutex_t wake_lock;  /* of what follows */
     pthread_cond_t wake;
     bool flusher_runs, stop, hurry;
 };

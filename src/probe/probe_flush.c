@@ -53,8 +53,7 @@ static void flush_locked(struct probe *p, bool final)
     int64_t now = clock_now();
     if (lost > 0)
         push_unseen(p, RING_UNSEEN_DROPPED, before, now, lost);
-    int64_t oldest =
-        join_oldest_missing(p->join, now, final ? 0 : PATIENCE_NS, p->activity.flush);
+    int64_t oldest = join_oldest_missing(p->join, now, final ? 0 : PATIENCE_NS, p->activity.flush);
     int64_t until = oldest < p->flushed_at ? oldest : p->flushed_at;
     ring_writer_beat(&p->ring, until, now);
 }
@@ -163,8 +162,7 @@ void flush_stop_thread(struct probe *p)
     if (p->flusher_runs) {
         p->stop = true;
         pthread_cond_broadcast(&p->wake);
-        while (p->flusher_runs &&
-               pthread_cond_timedwait(&p->wake, &p->wake_lock, &deadline) == 0) {
+        while (p->flusher_runs && pthread_cond_timedwait(&p->wake, &p->wake_lock, &deadline) == 0) {
         }
     }
     pthread_mutex_unlock(&p->wake_lock);

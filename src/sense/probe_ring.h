@@ -60,13 +60,13 @@ size_t probe_rings_note_count(const struct probe_rings *r);
 const char *probe_rings_note(const struct probe_rings *r, size_t i);
 
 struct probe_totals {
-    uint64_t processes;        /* rings ever read */
-    uint64_t blind;            /* ... of which the probe gave up */
-    uint64_t spans, calls;     /* handed over */
-    uint64_t lost;             /* records dropped: ring full, CUPTI out of buffers, refused */
-    uint32_t cuda_version;     /* of the driver, 13000 is 13.0; 0 unknown */
-    uint32_t cupti_version;    /* CUPTI_API_VERSION; 0 unknown */
-    int64_t clock_error_ns;    /* largest error bound of a device clock pair; -1 none was taken */
+    uint64_t processes;     /* rings ever read */
+    uint64_t blind;         /* ... of which the probe gave up */
+    uint64_t spans, calls;  /* handed over */
+    uint64_t lost;          /* records dropped: ring full, CUPTI out of buffers, refused */
+    uint32_t cuda_version;  /* of the driver, 13000 is 13.0; 0 unknown */
+    uint32_t cupti_version; /* CUPTI_API_VERSION; 0 unknown */
+    int64_t clock_error_ns; /* largest error bound of a device clock pair; -1 none was taken */
 };
 struct probe_totals probe_rings_totals(const struct probe_rings *r);
 

@@ -136,7 +136,8 @@ int ring_file_state(struct ring_file *f, struct ring_state *ret, struct error *e
                          f->pid, head, f->tail);
     if (f->cupti_version == 0) { /* written some time after the file appears */
         uint32_t versions[2];
-        if (read_at(f->fd, versions, sizeof(versions), offsetof(struct ring_header, cuda_version))) {
+        if (read_at(f->fd, versions, sizeof(versions),
+                    offsetof(struct ring_header, cuda_version))) {
             f->cuda_version = versions[0];
             f->cupti_version = versions[1];
         }

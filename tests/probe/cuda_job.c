@@ -27,12 +27,11 @@
 #define SIZE 65536
 #define SPIN_NS 1000000
 
-static const char ptx[] =
-    ".version 6.0\n.target sm_50\n.address_size 64\n"
-#define KERNEL(name) \
-    ".visible .entry " name "(.param .u64 d)\n{\n.reg .pred %p;\n.reg .u64 %w, %s, %n, %e;\n" \
-    "ld.param.u64 %w, [d];\nmov.u64 %s, %globaltimer;\n" name "_again:\n" \
-    "mov.u64 %n, %globaltimer;\nsub.u64 %e, %n, %s;\nsetp.lt.u64 %p, %e, %w;\n@%p bra " name \
+static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
+#define KERNEL(name)                                                                               \
+    ".visible .entry " name "(.param .u64 d)\n{\n.reg .pred %p;\n.reg .u64 %w, %s, %n, %e;\n"      \
+    "ld.param.u64 %w, [d];\nmov.u64 %s, %globaltimer;\n" name "_again:\n"                          \
+    "mov.u64 %n, %globaltimer;\nsub.u64 %e, %n, %s;\nsetp.lt.u64 %p, %e, %w;\n@%p bra " name       \
     "_again;\nret;\n}\n"
     KERNEL("spin") KERNEL("ncclDevKernel_spin");
 

@@ -126,8 +126,7 @@ static void test_join_threads(void **state)
         assert_int_equal(pthread_create(&threads[i], NULL, make_calls, j), 0);
     do {
         for (uint32_t slot = 0; slot < JOIN_SLOTS; slot++) {
-            uint32_t id =
-                (uint32_t)(__atomic_load_n(&j->slots[slot].word, __ATOMIC_RELAXED) >> 32);
+            uint32_t id = (uint32_t)(__atomic_load_n(&j->slots[slot].word, __ATOMIC_RELAXED) >> 32);
             if (!join_find(j, id, 1, &call))
                 continue;
             found++;
@@ -274,10 +273,14 @@ static void test_hook(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_join_finds_calls), cmocka_unit_test(test_join_oldest),
-        cmocka_unit_test(test_join_overrun),     cmocka_unit_test(test_join_threads),
-        cmocka_unit_test(test_clock_map),        cmocka_unit_test(test_clock_pair),
-        cmocka_unit_test(test_kernel_names),     cmocka_unit_test(test_call_classes),
+        cmocka_unit_test(test_join_finds_calls),
+        cmocka_unit_test(test_join_oldest),
+        cmocka_unit_test(test_join_overrun),
+        cmocka_unit_test(test_join_threads),
+        cmocka_unit_test(test_clock_map),
+        cmocka_unit_test(test_clock_pair),
+        cmocka_unit_test(test_kernel_names),
+        cmocka_unit_test(test_call_classes),
         cmocka_unit_test(test_hook),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,9 +122,12 @@ static void test_round_trip(void **state)
     assert_true(probe_rings_complete_until(r) == INT64_MAX);
     push(&w, (struct ring_record){.kind = RING_TAKEN, .t0 = t});
     push(&w, span_at(t + 100));
-    push(&w, (struct ring_record){
-                 .kind = RING_CALL, .span_kind = RING_CALL_SYNC, .t0 = t, .t1 = t + 9, .tid = 42,
-                 .device = UINT16_MAX});
+    push(&w, (struct ring_record){.kind = RING_CALL,
+                                  .span_kind = RING_CALL_SYNC,
+                                  .t0 = t,
+                                  .t1 = t + 9,
+                                  .tid = 42,
+                                  .device = UINT16_MAX});
     push(&w, (struct ring_record){.kind = RING_CLOCK, .t0 = t, .t1 = 77, .bytes = 120});
     ring_writer_beat(&w, t + 500, now_ns());
     assert_int_equal(probe_rings_poll(r, now_ns(), count, &c, &e), STATUS_OK);
@@ -326,8 +329,7 @@ static void test_exec(void **state)
     assert_true(probe_rings_complete_until(r) < INT64_MAX);
     nap.tv_nsec = 100 * NS_PER_MS; /* for the exec to happen; then the clock is moved, not waited */
     nanosleep(&nap, NULL);
-    assert_int_equal(
-        probe_rings_poll(r, now_ns() + 5 * NS_PER_S, count, &c, &e), STATUS_OK);
+    assert_int_equal(probe_rings_poll(r, now_ns() + 5 * NS_PER_S, count, &c, &e), STATUS_OK);
     assert_true(probe_rings_complete_until(r) == INT64_MAX);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
@@ -344,8 +346,10 @@ static void test_blind_is_told(void **state)
 
     make_dir(dir);
     assert_true(ring_writer_open(&w, dir, now_ns()));
-    push(&w, (struct ring_record){.kind = RING_BLIND, .span_kind = RING_BLIND_TAKEN,
-                                  .t0 = now_ns(), .device = UINT16_MAX});
+    push(&w, (struct ring_record){.kind = RING_BLIND,
+                                  .span_kind = RING_BLIND_TAKEN,
+                                  .t0 = now_ns(),
+                                  .device = UINT16_MAX});
     struct probe_rings *r = probe_rings_new(dir, &e);
     assert_int_equal(probe_rings_poll(r, now_ns(), count, &c, &e), STATUS_OK);
     assert_int_equal(probe_rings_note_count(r), 1);
