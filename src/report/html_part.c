@@ -6,13 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A space within a figure: "55 %", "\u20ac 11.48". */
-static bool is_glue(uint32_t before, const char *after)
-{
-    return *after == '%' || ((before == 0x20ac || before == '$' || before == 0xa3) &&
-                             *after >= '0' && *after <= '9');
-}
-
 /* lines: for <pre>, where a text may be copied, so that it stays as it is. */
 static void add_escaped(struct str *out, const char *text, bool lines)
 {
@@ -24,7 +17,7 @@ static void add_escaped(struct str *out, const char *text, bool lines)
             str_add(out, "\n");
         else if (code == '\n' || code == '\t' || code == '\r')
             str_add(out, " ");
-        else if (code == ' ' && !lines && is_glue(before, text))
+        else if (code == ' ' && !lines && plain_is_glue(before, text))
             str_add(out, "&nbsp;");
         else if (code == '&')
             str_add(out, "&amp;");

@@ -58,8 +58,7 @@ void phrase_money(const struct report_money *m, struct str *out)
         str_addf(out, "%s at ", unit_format_money(buf, sizeof(buf), m->spent, m->currency));
     str_addf(out, "%s/h", unit_format_money(buf, sizeof(buf), m->rate_per_hour, m->currency));
     if (isfinite(m->waited))
-        str_addf(out, ", waiting %s",
-                 unit_format_money(buf, sizeof(buf), m->waited, m->currency));
+        str_addf(out, ", waiting %s", unit_format_money(buf, sizeof(buf), m->waited, m->currency));
 }
 
 void phrase_head(const struct report *r, struct str *out)

@@ -165,18 +165,28 @@ int plain_fit(struct str *out, const char *text, int columns, bool unicode, enum
     return width;
 }
 
-/* A space that belongs to a figure: "55 %", "€ 11.48". */
-static bool is_glue(const char *safe, size_t at)
+bool plain_is_glue(uint32_t before, const char *after)
 {
-    static const char *const signs[] = {"\xe2\x82\xac", "$", "\xc2\xa3"};
-    if (safe[at + 1] == '%')
-        return true;
-    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
-        size_t n = strlen(signs[i]);
-        if (at >= n && !memcmp(safe + at - n, signs[i], n))
+    static const char *const units[] = {"%", "s", "ms", "us", "ns", "h", "min", "\xc2\xb5s"};
+    bool digit = before >= '0' && before <= '9';
+    if (before == 0x20ac || before == '$' || before == 0xa3) /* euro, dollar, pound */
+        return *after >= '0' && *after <= '9';
+    for (size_t i = 0; digit && i < sizeof(units) / sizeof(units[0]); i++) {
+        size_t n = strlen(units[i]);
+        if (!strncmp(after, units[i], n) && !(after[n] >= 'a' && after[n] <= 'z'))
             return true;
     }
     return false;
+}
+
+/* The same for the space at safe[at]. */
+static bool is_glue(const char *safe, size_t at)
+{
+    size_t start = at;
+    while (start && ((unsigned char)safe[--start] & 0xc0) == 0x80)
+        ;
+    const char *before = safe + start;
+    return at && plain_is_glue(plain_next(&before), safe + at + 1);
 }
 
 /* Bytes of the next line of `safe` within `columns`; *skip: spaces after it. */

@@ -21,6 +21,10 @@ uint32_t plain_next(const char **text);
 /* True for code points that no output may carry as they are. */
 bool plain_is_unsafe(uint32_t code);
 
+/* True if a space between these belongs to a figure, "55 %", "4.1 ms", "€ 11.48": no place to
+ * break a line. `after` begins behind the space. */
+bool plain_is_glue(uint32_t before, const char *after);
+
 void plain_add(struct str *out, const char *text, bool unicode);
 /* Columns that a safe text takes on a terminal. */
 int plain_width(const char *safe);

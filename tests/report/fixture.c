@@ -14,7 +14,7 @@
     "evil\033[31m\033]0;own\007\r\n</script><img src=x onerror=alert(1)>\"'&\xff\xe2\x80\xaetxt"
 
 const char *const fixture_names[] = {"healthy", "starving", "two",   "many", "unknown",
-                                     "cut",     "hostile",  "empty", NULL};
+                                     "cut",     "hostile",  "empty", "fed",  NULL};
 
 static void begin(struct report *r, const char *title, int64_t span, const char *mode)
 {
@@ -136,6 +136,27 @@ static void make_starving(struct report *r)
             "GPU 0 computed 55 % of 612 s; 41 % it waited for storage " AZBLOB
             " (4.1 ms a read, 8 reads in flight). A faster GPU gains at most 1.04×. Fix storage "
             "first: up to 1.65×, € 10.99/h.");
+    build_finish(r, "EUR", 28, S(1));
+}
+
+/* The starving job after its first fix. */
+static void make_fed(struct report *r)
+{
+    const char *w = "python3 train_images.py (5120)";
+    begin(r, "python3 train_images.py --data /mnt/nvme/train-2024", S(371), "wait chain");
+    size_t a = build_accelerator(r, "GPU-5c1f:0", H100, false);
+    build_row(r, a, w, STATE_COMPUTE, CAUSE_NONE, NULL, MS(336600), EVIDENCE_DEVICE);
+    build_row(r, a, w, STATE_WAIT, CAUSE_PREPARE, "decode and augment", MS(14020), EVIDENCE_CHAIN);
+    build_row(r, a, w, STATE_COPY, CAUSE_PAGEABLE_COPY, "host to device", MS(9180),
+              EVIDENCE_DEVICE);
+    build_row(r, a, w, STATE_WAIT, CAUSE_STORAGE, "disk nvme0n1", MS(4900), EVIDENCE_CHAIN);
+    build_row(r, a, w, STATE_WAIT, CAUSE_STARTUP, NULL, MS(4300), EVIDENCE_CHAIN);
+    build_row(r, a, w, STATE_WAIT, CAUSE_NONE, NULL, MS(2000), EVIDENCE_CHAIN);
+    build_finding(r, SEVERITY_WARNING, "copy-pageable", "Copies come from pageable memory",
+                  "DataLoader(..., pin_memory=True)", 7.9);
+    build_finding(r, SEVERITY_INFO, "prepare-cpu-bound", "Workers are busy decoding",
+                  "DataLoader(num_workers=10)", 9.5);
+    verdict(r, "compute", 0.95, 9.8, 1, "GPU 0 computed 91 % of 371 s.");
     build_finish(r, "EUR", 28, S(1));
 }
 
@@ -326,7 +347,7 @@ bool fixture_make(const char *name, struct report *r)
         void (*make)(struct report *r);
     } table[] = {{"healthy", make_healthy}, {"starving", make_starving}, {"two", make_two},
                  {"many", make_many},       {"unknown", make_unknown},   {"cut", make_cut},
-                 {"hostile", make_hostile}, {"empty", make_empty}};
+                 {"hostile", make_hostile}, {"empty", make_empty},       {"fed", make_fed}};
     if (!strncmp(name, "random:", 7)) {
         make_random(r, strtoull(name + 7, NULL, 10));
         return true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fixture: made-up views for the renderer tests, by name: healthy, starving, two,
- * many, unknown, cut, hostile, empty, random:SEED. The same name gives the same view.
+ * many, unknown, cut, hostile, empty, fed (starving, fixed), random:SEED. The same name gives the
+ * same view.
  */
 #ifndef TESTS_REPORT_FIXTURE_H
 #define TESTS_REPORT_FIXTURE_H

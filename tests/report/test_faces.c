@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every renderer on every made-up view: memory, size, safety. */
 #include "report/chains.h"
+#include "report/diff.h"
 #include "report/html.h"
 #include "report/json.h"
 #include "report/text.h"
@@ -59,6 +60,35 @@ static void every_failing_allocation_is_reported(void **state)
             }
             str_clear(&whole);
             report_clear(&r);
+        }
+}
+
+static void diffs_survive_failing_allocations(void **state)
+{
+    for (int i = 0; fixture_names[i]; i++)
+        for (int json = 0; json < 2; json++) {
+            struct report before, after;
+            struct diff d;
+            struct report_text_options o = {.unicode = true, .width = 100};
+            bool failed = true;
+            assert_true(fixture_make(fixture_names[i], &before));
+            assert_true(fixture_make("starving", &after));
+            assert_int_equal(diff_make(&before, &after, &d, NULL), 0);
+            for (long n = 0; failed; n++) {
+                struct str out = {0};
+                mem_fail_after(n);
+                if (json)
+                    report_diff_json(&d, &out);
+                else
+                    report_diff_text(&d, &o, &out);
+                mem_fail_after(-1);
+                failed = out.failed;
+                assert_true(n > 0 || failed);
+                str_clear(&out);
+            }
+            diff_clear(&d);
+            report_clear(&before);
+            report_clear(&after);
         }
 }
 
@@ -161,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_failing_allocation_is_reported),
+        cmocka_unit_test(diffs_survive_failing_allocations),
         cmocka_unit_test(the_page_fits_the_screen),
         cmocka_unit_test(hostile_names_stay_text),
         cmocka_unit_test(colour_changes_nothing_but_escapes),

@@ -17,7 +17,9 @@ import pytest
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent.parent
 RENDER = os.environ["GPUFEED_RENDER"]
-VIEWS = ["healthy", "starving", "two", "many", "unknown", "cut", "hostile", "empty"]
+VIEWS = ["healthy", "starving", "two", "many", "unknown", "cut", "hostile", "empty", "fed"]
+DIFFS = ["starving..fed", "fed..starving", "healthy..empty", "empty..empty", "many..two",
+         "unknown..cut", "hostile..starving", "random:1..random:2", "random:8..random:5"]
 RANDOM = [f"random:{seed}" for seed in range(30)]
 CAUSES = dict(
     line.split("\t")[:2]
@@ -40,6 +42,9 @@ def as_json(view):
 GOLDEN = ([(v, "text", ()) for v in VIEWS] + [("starving", "text", (80,)), ("many", "text", (120,)),
           ("starving", "text", ("ascii", 80)), ("starving", "text", ("colour",)),
           ("starving", "chains", ()), ("hostile", "chains", ("ascii",)), ("healthy", "chains", ())]
+          + [("starving..fed", "text", ()), ("starving..fed", "text", ("ascii", 80)),
+             ("starving..fed", "text", ("colour",)), ("starving..fed", "json", ()),
+             ("healthy..empty", "text", ()), ("fed..starving", "text", ())]
           + [(v, "json", ()) for v in VIEWS if v != "hostile"])
 
 
@@ -330,6 +335,80 @@ def test_unknown_is_said_once_with_its_reason():
     text = " ".join(render("unknown", "text").split())
     assert "60 % (36 s) has no known cause and 40 % (24 s) was not seen" in text
     assert text.count("CAP_BPF") == 1
+
+
+# diff
+
+@pytest.mark.parametrize("diff", DIFFS)
+def test_diff_json_follows_its_schema(diff):
+    assert schema_errors(as_json(diff), "diff") == []
+
+
+@pytest.mark.parametrize("spoil", [
+    lambda d: d.pop("cause"),
+    lambda d: d["cause"].update(weather={"before": 0, "after": 0}),
+    lambda d: d["state"]["wait"].update(before=1.5),
+    lambda d: d["state"]["wait"].pop("after"),
+    lambda d: d["findings"][0]["severity"].update(after="info"),   # it is gone
+    lambda d: d["findings"][-1]["severity"].update(before=None),   # it is kept
+    lambda d: d["findings"][0].update(change="moved"),
+])
+def test_diff_schema_refuses(spoil):
+    document = as_json("starving..fed")
+    spoil(document)
+    assert schema_errors(document, "diff")
+
+
+@pytest.mark.parametrize("diff", ["starving..fed", "many..two", "random:1..random:2",
+                                  "random:8..random:5"])
+def test_diff_shares_are_those_of_the_reports(diff):
+    document = as_json(diff)
+    for side, view in zip(("before", "after"), diff.split("..")):
+        report = as_json(view)
+        total = sum(a["seconds"] for a in report["accelerators"])
+        for state, share in document["state"].items():
+            want = sum(a["state"][state] * a["seconds"] for a in report["accelerators"]) / total
+            assert share[side] == pytest.approx(want)
+        for cause, share in document["cause"].items():
+            want = sum(r["seconds"] for r in report["ledger"] if r["cause"] == cause
+                       and r["state"] in ("wait", "comm", "copy")) / total
+            assert share[side] == pytest.approx(want)
+        waits = sum(share[side] for share in document["cause"].values())
+        assert waits == pytest.approx(sum(document["state"][s][side]
+                                          for s in ("wait", "comm", "copy")))
+
+
+@pytest.mark.parametrize("diff", [d for d in DIFFS if "hostile" not in d])
+def test_every_figure_of_the_diff_text_is_one_of_the_json(diff):
+    document, seen = as_json(diff), 0
+    figures = dict(document["state"], took=document["span_seconds"])
+    figures.update({CAUSES[c]: f for c, f in document["cause"].items()})
+    names = {"an hour": "rate_per_hour", "spent": "spent", "spent on waiting": "waited"}
+    figures.update({text: document["money"][key] for text, key in names.items()})
+    cell = rf"({TIME}|{SHARE}|[€$] [\d.]+|unknown)"
+    for line in render(diff, "text", 120).splitlines():
+        row = re.fullmatch(rf"  (.*?)\s{{2,}}{cell}\s+{cell}(?:\s+(\S.*))?", line)
+        if not row:
+            continue
+        figure = figures[row[1]]
+        for printed, value in zip(row.groups()[1:3], (figure["before"], figure["after"])):
+            kind = share_of if "%" in printed else money_of if printed[0] in "€$" else seconds_of
+            assert value is None if printed == "unknown" else near(kind(printed), value), line
+        points = re.fullmatch(r"([+-][\d.]+) points", row[4] or "")
+        if points:
+            places = len(points[1].partition(".")[2])
+            want = (figure["after"] - figure["before"]) * 100
+            assert abs(float(points[1]) - want) <= 0.5001 * 10 ** -places
+        seen += 1
+    assert seen >= 2
+
+
+@pytest.mark.parametrize("diff", DIFFS)
+def test_diff_fits_one_screen(diff):
+    for width in (80, 100):
+        lines = render(diff, "text", width).splitlines()
+        assert len(lines) <= 40 and max(map(len, lines)) <= width
+    render(diff, "text", "ascii").encode("ascii")
 
 
 # HTML
