@@ -39,5 +39,9 @@ extern const struct source source_memory; /* memory, page cache, swap, reclaim *
 extern const struct source source_psi;    /* pressure stall information */
 extern const struct source source_disks;  /* block devices */
 extern const struct source source_nics;   /* network interfaces */
+extern const struct source source_mounts; /* mounts the job could read from */
+extern const struct source source_proc;   /* the job's processes and environment */
+extern const struct source source_nvml;   /* NVIDIA devices */
+extern const struct source source_self;   /* gpufeed's own cost */
 
 #endif

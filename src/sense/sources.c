@@ -11,6 +11,10 @@ static const struct source *const table[] = {
     &source_psi,
     &source_disks,
     &source_nics,
+    &source_mounts,
+    &source_proc,
+    &source_nvml,
+    &source_self,
 };
 
 #define COUNT (sizeof(table) / sizeof(table[0]))
