@@ -75,6 +75,7 @@ static bool simulate(struct run_options *o, const char *devices, const char **ba
     if (n < 1 || n > 64)
         *bad = "--simulate wants 1 to 64 accelerators";
     snprintf(o->sim_devices, sizeof(o->sim_devices), "GPUFEED_SIM_DEVICES=%d", n);
+    setenv("GPUFEED_SIM_DEVICES", strchr(o->sim_devices, '=') + 1, 1); /* for NVML, in here */
     if (!ringdir_beside(o->sim_dir, sizeof(o->sim_dir), names))
         *bad = "the simulated accelerator is not beside this program: run it from its build folder "
                "or install it";

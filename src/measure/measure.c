@@ -15,6 +15,7 @@
 #include "sense/wait_bpf.h"
 
 #include <math.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@ struct measure {
     struct sources sources;
     bool sources_started;
     char ring_dir[64];
+    char nvml[PATH_MAX]; /* the simulated library */
     char *env[8];
     int64_t start, committed, sampled, next;
     size_t accelerators; /* written to the recording */
@@ -269,6 +271,10 @@ void measure_watch(struct measure *m, pid_t pid)
 {
     struct source_opts so = {.pid = (uint32_t)pid, .reaper = (uint32_t)getpid()};
     struct str line = {0};
+    if (m->o.sim_dir) {
+        snprintf(m->nvml, sizeof(m->nvml), "%s/libnvidia-ml.so.1", m->o.sim_dir);
+        so.nvml = m->nvml;
+    }
     m->watcher.sink = on_event;
     m->watcher.arg = m;
     watcher_open(&m->watcher, (uint32_t)pid, m->o.origin, m->o.no_bpf, &m->names, &line);
