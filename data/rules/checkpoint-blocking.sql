@@ -18,7 +18,7 @@ SELECT c.seconds AS "waited [s]",
        coalesce((SELECT ' to ' || resource FROM cause_resource
                  WHERE cause = 'checkpoint' AND resource IS NOT NULL
                  ORDER BY seconds DESC, resource LIMIT 1), '') AS "_where",
-       CASE WHEN c.share >= 0.25 * (SELECT max(share) FROM cause)
+       CASE WHEN c.relative >= 0.33
             THEN 'warning' ELSE 'info' END AS "severity",
        c.share * run.seconds AS "gain_seconds"
 FROM cause c, run

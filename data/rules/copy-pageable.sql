@@ -14,7 +14,7 @@ SELECT c.seconds AS "waited [s]",
            AS "pageable [bytes] @cuda probe",
        (SELECT sum(number) FROM fact WHERE kind = 'copy' AND name = 'pinned_bytes')
            AS "pinned [bytes] @cuda probe",
-       CASE WHEN c.share >= 0.25 * (SELECT max(share) FROM cause)
+       CASE WHEN c.relative >= 0.33
             THEN 'warning' ELSE 'info' END AS "severity",
        c.share * run.seconds AS "gain_seconds"
 FROM cause c, run

@@ -16,7 +16,7 @@ SELECT c.seconds AS "waited [s]",
        j.workers AS "workers [count] @wait chain",
        (SELECT f.number FROM fact f WHERE f.kind = 'psi' AND f.name = 'cpu_some_share') AS "pressure [1] @/proc/pressure/cpu",
        coalesce(CAST(CAST(j.cores_allowed AS INTEGER) AS TEXT), 'see nproc') AS "_cores",
-       CASE WHEN p.cause = 'cpu-starved' AND coalesce(j.in_main, 0) = 0
+       CASE WHEN p.cause = 'cpu-starved' AND p.relative >= 0.33 AND coalesce(j.in_main, 0) = 0
             THEN 'warning' ELSE 'info' END AS "severity",
        c.share * run.seconds AS "gain_seconds"
 FROM cause c, run, job j LEFT JOIN pipeline p ON p.place = 1

@@ -16,7 +16,7 @@ SELECT c.seconds AS "waited [s]",
            AS "mean kernel [us] @cuda probe",
        (SELECT avg(number) FROM fact WHERE kind = 'launch' AND name = 'mean_gap_us')
            AS "mean gap [us] @cuda probe",
-       CASE WHEN c.share >= 0.25 * (SELECT max(share) FROM cause)
+       CASE WHEN c.relative >= 0.33
             THEN 'warning' ELSE 'info' END AS "severity",
        c.share * run.seconds AS "gain_seconds"
 FROM cause c, run

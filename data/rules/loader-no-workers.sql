@@ -15,10 +15,12 @@ SELECT l.seconds AS "waited [s]",
        l.share * run.seconds AS "gain_seconds"
 FROM job j, run,
      (SELECT sum(compute_seconds) / sum(seconds) AS compute FROM accelerator WHERE seconds > 0) a,
-     (SELECT sum(seconds) AS seconds, sum(share) AS share FROM cause
-      WHERE cause IN ('storage', 'prepare', 'host', 'cpu-starved')) l
-WHERE j.in_main = 1 AND coalesce(j.workers, 0) = 0
-  AND l.share >= 0.08
-  AND (SELECT sum(share) FROM cause WHERE cause IN ('storage', 'prepare')) >= 0.04
-  AND l.share >= 0.25 * (SELECT max(share) FROM cause)
-  AND coalesce(j.cores_spare, 1) >= 0.25;
+     (SELECT sum(seconds) AS seconds, sum(share) AS share,
+             sum(share) FILTER (WHERE cause IN ('storage', 'prepare')) AS loading,
+             sum(share) FILTER (WHERE cause = 'storage') AS storage
+      FROM cause WHERE cause IN ('storage', 'prepare', 'host', 'cpu-starved')) l
+WHERE j.in_main = 1
+  AND l.share >= 0.08 AND l.loading >= 0.04
+  AND l.share >= 0.33 * (SELECT max(share) FROM cause)
+  -- Reading overlaps without a core of its own; CPU work does not.
+  AND (coalesce(j.cores_spare, 1) >= 0.25 OR l.storage >= 0.5 * l.share);

@@ -11,7 +11,7 @@
 SELECT j.restarts AS "restarts [count] @wait chain",
        c.seconds AS "waited [s]",
        c.share AS "share [1]",
-       CASE WHEN c.share >= 0.25 * (SELECT max(share) FROM cause)
+       CASE WHEN c.relative >= 0.33
             THEN 'warning' ELSE 'info' END AS "severity",
        c.share * run.seconds AS "gain_seconds"
 FROM cause c, job j, run

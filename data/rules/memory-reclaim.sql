@@ -16,7 +16,7 @@ SELECT c.seconds AS "waited [s]",
            AS "read from swap [bytes/s] @/proc/vmstat",
        (SELECT number FROM fact WHERE kind = 'memory' AND name = 'major_faults_rate')
            AS "major faults [1/s] @/proc/vmstat",
-       CASE WHEN c.share >= 0.25 * (SELECT max(share) FROM cause)
+       CASE WHEN c.relative >= 0.33
             THEN 'warning' ELSE 'info' END AS "severity",
        c.share * run.seconds AS "gain_seconds"
 FROM cause c, run

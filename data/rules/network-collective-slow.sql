@@ -13,7 +13,7 @@ SELECT c.seconds AS "waited [s]",
        c.share AS "share [1]",
        r.resource AS "resource",
        coalesce(' at ' || r.resource, '') AS "_where",
-       CASE WHEN c.share >= 0.25 * (SELECT max(share) FROM cause)
+       CASE WHEN c.relative >= 0.33
             THEN 'warning' ELSE 'info' END AS "severity",
        c.share * run.seconds AS "gain_seconds"
 FROM run, cause c LEFT JOIN (SELECT resource FROM cause_resource

@@ -14,10 +14,10 @@ SELECT c.seconds AS "waited [s]",
        j.workers AS "workers [count] @wait chain",
        j.cores_allowed AS "cores allowed [count] @sched_getaffinity",
        j.cores_spare AS "cores idle [count] @/proc/stat",
-       CASE WHEN j.cores_spare >= 1 AND j.workers >= 1
+       CASE WHEN EXISTS (SELECT 1 FROM more_workers)
             THEN '; some cores are idle: add workers first' ELSE '' END AS "_workers",
-       CASE WHEN p.cause = 'prepare' AND coalesce(j.in_main, 0) = 0
-                 AND NOT coalesce(j.cores_spare >= 1 AND j.workers >= 1, 0)
+       CASE WHEN p.cause = 'prepare' AND p.relative >= 0.33 AND coalesce(j.in_main, 0) = 0
+                 AND NOT EXISTS (SELECT 1 FROM more_workers m WHERE m.first)
             THEN 'warning' ELSE 'info' END AS "severity",
        c.share * run.seconds AS "gain_seconds"
 FROM cause c, run, job j LEFT JOIN pipeline p ON p.place = 1

@@ -17,12 +17,11 @@ SELECT s.resource AS "resource",
        coalesce((SELECT n.label FROM nvme n LIMIT 1), 'a local disk') AS "_local",
        CASE WHEN s.latency_bound = 0
             THEN '; the store gives no more bytes a second, so more loader workers cannot help'
-            WHEN s.latency_bound = 1 AND j.workers >= 1 AND j.cores_spare >= 1
+            WHEN EXISTS (SELECT 1 FROM more_workers)
             THEN '; until then more loader workers hide a part of it' ELSE '' END AS "_workers",
-       -- One worker and idle cores: loader-few-workers is the cheaper cure.
-       CASE WHEN p.cause = 'storage' AND coalesce(j.in_main, 0) = 0
-                 AND NOT coalesce(s.latency_bound = 1 AND j.workers = 1
-                                  AND j.cores_spare >= run.accelerators, 0)
+       -- Where workers are the cheaper cure, loader-few-workers speaks.
+       CASE WHEN p.cause = 'storage' AND p.relative >= 0.33 AND coalesce(j.in_main, 0) = 0
+                 AND NOT EXISTS (SELECT 1 FROM more_workers m WHERE m.first)
             THEN 'warning' ELSE 'info' END AS "severity",
        t.share * run.seconds AS "gain_seconds"
 FROM (SELECT sum(seconds) AS seconds, sum(share) AS share FROM storage

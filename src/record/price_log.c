@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAKES_LITTLE 10 /* one in so many */
+
 struct price_log {
     struct replay_log *log; /* owned */
     struct replay *replay;  /* owned; reads log */
@@ -90,29 +92,54 @@ int price_load(struct recording *db, struct report *r, struct price_log **ret, s
     return status;
 }
 
-/* True if the consumers fetch by themselves: steps without deliveries, in which they read data. */
-static bool fetches_itself(const struct price_log *p)
+/* What the steps and deliveries of all consumers say about who makes batches. */
+struct makers {
+    uint64_t steps, deliveries;
+    uint64_t reading; /* steps without a delivery in which the consumer read or prepared data */
+    uint32_t workers; /* of the consumer that has most */
+};
+
+static bool reads(const struct replay_step *s)
 {
+    for (int i = 0; i < s->op_count; i++)
+        if (s->ops[i].kind == REPLAY_THREAD &&
+            (s->ops[i].what.cause == CAUSE_STORAGE || s->ops[i].what.cause == CAUSE_PREPARE))
+            return true;
+    return false;
+}
+
+/* Those who made at least a tenth of what the busiest one made: a thread that handed something
+ * over once is no loader worker. */
+static uint32_t count_workers(const struct price_log *p, int consumer, uint64_t deliveries)
+{
+    struct replay_delivery *d = mem_zalloc(sizeof(*d));
+    uint32_t *made = mem_zalloc(REPLAY_WORKERS_MAX * sizeof(*made)), most = 0, workers = 0;
+    for (uint64_t i = 0; d && made && i < deliveries; i++)
+        if (replay_log_delivery(p->log, consumer, i, d) &&
+            ++made[d->worker % REPLAY_WORKERS_MAX] > most)
+            most = made[d->worker % REPLAY_WORKERS_MAX];
+    for (uint32_t w = 0; made && most && w < REPLAY_WORKERS_MAX; w++)
+        workers += made[w] && made[w] * MAKES_LITTLE >= most;
+    free(d);
+    free(made);
+    return workers;
+}
+
+static struct makers look_at(const struct price_log *p)
+{
+    struct makers m = {0};
     struct replay_consumer_info info;
-    struct replay_step *step = mem_zalloc(sizeof(*step));
-    uint64_t steps = 0, reading = 0;
-    for (int c = 0; step && replay_consumer_info(p->log, c, &info); c++) {
-        if (info.deliveries) {
-            steps = 0;
-            break;
-        }
-        steps += info.steps;
-        for (uint64_t i = 0; i < info.steps && replay_log_step(p->log, c, i, step); i++) {
-            bool reads = false;
-            for (int k = 0; k < step->op_count; k++)
-                reads |= step->ops[k].kind == REPLAY_THREAD &&
-                         (step->ops[k].what.cause == CAUSE_STORAGE ||
-                          step->ops[k].what.cause == CAUSE_PREPARE);
-            reading += reads;
-        }
+    struct replay_step *s = mem_zalloc(sizeof(*s));
+    for (int c = 0; s && replay_consumer_info(p->log, c, &info); c++) {
+        uint32_t workers = count_workers(p, c, info.deliveries);
+        m.steps += info.steps;
+        m.deliveries += info.deliveries;
+        m.workers = workers > m.workers ? workers : m.workers;
+        for (uint64_t i = 0; i < info.steps && replay_log_step(p->log, c, i, s); i++)
+            m.reading += s->delivery == REPLAY_NONE && reads(s);
     }
-    free(step);
-    return steps && reading * 2 > steps;
+    free(s);
+    return m;
 }
 
 size_t price_facts(const struct price_log *log, struct rule_fact facts[PRICE_FACTS])
@@ -121,13 +148,15 @@ size_t price_facts(const struct price_log *log, struct rule_fact facts[PRICE_FAC
     size_t n = 0;
     if (!log)
         return 0;
-    if (fetches_itself(log))
-        facts[n++] = (struct rule_fact){"loader", "in_main", 1, "1"};
-    if (replay_learnt(log->replay, 0, &learnt) && learnt.workers) {
-        facts[n++] = (struct rule_fact){"loader", "workers", learnt.workers, "count"};
-        if (learnt.depth && !learnt.depth_bound)
-            facts[n++] = (struct rule_fact){"loader", "depth", learnt.depth, "count"};
-    }
+    struct makers m = look_at(log);
+    bool in_main = m.reading * 2 > m.steps && m.deliveries * MAKES_LITTLE < m.steps;
+    if (in_main)
+        facts[n++] = (struct rule_fact){"loader", "in_main", 1, "1", false};
+    else if (m.workers)
+        facts[n++] = (struct rule_fact){"loader", "workers", m.workers, "count", true};
+    if (!in_main && replay_learnt(log->replay, 0, &learnt) && learnt.workers && learnt.depth &&
+        !learnt.depth_bound)
+        facts[n++] = (struct rule_fact){"loader", "depth", learnt.depth, "count", false};
     return n;
 }
 

@@ -46,12 +46,13 @@ int rules_run_one(struct recording *db, const struct rule *rule, struct report *
 /*
  * Once, before rules_run: makes the stable names (ledger, cause, fact ...) tables in memory,
  * so that many rules read them quickly. `more` are facts that the recorded deliveries tell;
- * each counts only where the recording has no fact of that name.
+ * each counts only where the recording has no fact of that name, or a larger one and `at_most`.
  */
 struct rule_fact {
     const char *kind, *name;
     double number;
     const char *unit;
+    bool at_most;
 };
 int rules_prepare(struct recording *db, const struct rule_fact *more, size_t count,
                   struct error *e);

@@ -33,29 +33,32 @@ static const char *view_body(const struct schema_object *o)
     return o->sql + strlen("CREATE VIEW ") + strlen(o->name) + strlen(" AS ");
 }
 
-static int add_fact(struct recording *db, sqlite3_stmt *s, const struct rule_fact *f)
+static int add_fact(sqlite3_stmt *s, const struct rule_fact *f)
 {
     sqlite3_reset(s);
     sqlite3_bind_text(s, 1, f->kind, -1, SQLITE_STATIC);
     sqlite3_bind_text(s, 2, f->name, -1, SQLITE_STATIC);
     sqlite3_bind_double(s, 3, f->number);
     sqlite3_bind_text(s, 4, f->unit, -1, SQLITE_STATIC);
+    sqlite3_bind_int(s, 5, f->at_most);
     return sqlite3_step(s) == SQLITE_DONE ? SQLITE_OK : SQLITE_ERROR;
 }
 
 static int copy_facts(struct recording *db, const struct rule_fact *more, size_t count)
 {
     sqlite3_stmt *s AUTOFINAL = NULL;
-    int rc = sqlite3_exec(db->db, "CREATE TEMP TABLE fact AS SELECT * FROM main.fact", NULL, NULL,
-                          NULL);
+    int rc = sqlite3_exec(db->db, "CREATE TEMP TABLE fact AS SELECT * FROM main.fact;"
+                          "CREATE UNIQUE INDEX temp.fact_key ON fact (kind, subject, name)",
+                          NULL, NULL, NULL);
     if (!rc)
         rc = sqlite3_prepare_v2(db->db,
-                                "INSERT INTO temp.fact SELECT ?1, '', ?2, NULL, ?3, ?4, 'replay' "
+                                "INSERT OR REPLACE INTO temp.fact "
+                                "SELECT ?1, '', ?2, NULL, ?3, ?4, 'replay' "
                                 "WHERE NOT EXISTS (SELECT 1 FROM main.fact WHERE kind = ?1 "
-                                "AND subject = '' AND name = ?2)",
+                                "AND subject = '' AND name = ?2 AND NOT (?5 AND number > ?3))",
                                 -1, &s, NULL);
     for (size_t i = 0; i < count && !rc; i++)
-        rc = add_fact(db, s, &more[i]);
+        rc = add_fact(s, &more[i]);
     return rc;
 }
 

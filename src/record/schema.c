@@ -63,9 +63,11 @@ const struct schema_object schema_objects[] = {
          "LEFT JOIN resource o ON o.number = r.resource "
          "LEFT JOIN workload l ON l.number = r.workload "
          "GROUP BY r.accelerator, r.workload, r.state, r.cause, r.resource, r.evidence"),
-    VIEW("cause", "SELECT cause, sum(seconds) AS seconds, "
-                  "sum(seconds) / (SELECT accelerator_seconds FROM run) AS share "
-                  "FROM ledger WHERE state IN " IDLE " GROUP BY cause"),
+    /* relative: to the largest cause, so that a rule can tell a main cause from a by-product. */
+    VIEW("cause", "SELECT cause, seconds, seconds / (SELECT accelerator_seconds FROM run) AS share, "
+                  "seconds / max(seconds) OVER () AS relative FROM "
+                  "(SELECT cause, sum(seconds) AS seconds FROM ledger WHERE state IN " IDLE
+                  " GROUP BY cause)"),
     VIEW("cause_resource", "SELECT cause, resource, sum(seconds) AS seconds, "
                            "sum(seconds) / (SELECT accelerator_seconds FROM run) AS share "
                            "FROM ledger WHERE state IN " IDLE " GROUP BY cause, resource"),
@@ -87,14 +89,14 @@ const struct schema_object schema_objects[] = {
          /* Told, or plain to see: reads of more than a millisecond, one after the other. */
          "CASE WHEN max(f.number) FILTER (WHERE f.name = 'bandwidth_bound') IS NOT NULL "
          "THEN max(f.number) FILTER (WHERE f.name = 'bandwidth_bound') = 0 "
-         "WHEN max(f.number) FILTER (WHERE f.name = 'in_flight') <= 1.5 "
+         "WHEN max(f.number) FILTER (WHERE f.name = 'in_flight') <= 1.2 "
          "AND max(f.number) FILTER (WHERE f.name = 'mean_read_ms') >= 1 THEN 1 END "
          "AS latency_bound "
          "FROM cause_resource r LEFT JOIN fact f ON f.kind = 'storage' AND f.subject = r.resource "
          "WHERE r.cause = 'storage' AND r.resource IS NOT NULL GROUP BY r.resource"),
     /* The causes that share one loader, the largest first: advice is about that one. */
     VIEW("pipeline",
-         "SELECT cause, seconds, share, row_number() OVER (ORDER BY seconds DESC, cause) AS place "
+         "SELECT cause, seconds, share, relative, row_number() OVER (ORDER BY seconds DESC, cause) AS place "
          "FROM cause WHERE cause IN ('storage', 'prepare', 'cpu-starved') OR cause = 'startup' AND "
          "(SELECT number FROM fact WHERE kind = 'loader' AND name = 'restarts') >= 1"),
     /* Local NVMe disks that the job does not wait for, mounted ones with most room first. */
@@ -113,6 +115,30 @@ const struct schema_object schema_objects[] = {
                 JOB("loader", "depth") ", " JOB("loader", "restarts") ", "
                 JOB("loader", "deliveries") ", " JOB("loader", "in_main")
                 " FROM fact WHERE kind IN ('job', 'loader')"),
+    /*
+     * Whether more loader workers would help: the loader's main cause overlaps (CPU work, or reads
+     * of a store that answers late but has bytes to give) and there are cores for what each of
+     * them computes. more: as many as make batches at the rate at which they are taken;
+     * first: this is the cure to begin with, not one that only hides a part.
+     */
+    VIEW("more_workers",
+         "SELECT cause, seconds, share, workers, spare, more, "
+         "cause = 'prepare' OR workers = 1 AS first FROM ("
+         "SELECT p.cause AS cause, p.seconds AS seconds, p.share AS share, j.workers AS workers, "
+         "j.cores_spare AS spare, max(1, min(CASE p.cause WHEN 'prepare' "
+         "THEN CAST(j.cores_spare AS INTEGER) ELSE 8 END, "
+         "CAST(j.workers / max(0.1, 1 - l.share) + 0.99 AS INTEGER) - CAST(j.workers AS INTEGER))) "
+         "AS more, CASE p.cause WHEN 'prepare' THEN 1 ELSE l.prepare / l.share END AS busy, "
+         "run.accelerators AS accelerators "
+         "FROM pipeline p, job j, run, (SELECT sum(share) AS share, "
+         "coalesce(sum(share) FILTER (WHERE cause = 'prepare'), 0) AS prepare "
+         "FROM cause WHERE cause IN ('storage', 'prepare')) l "
+         "WHERE p.place = 1 AND p.share >= 0.08 AND j.workers >= 1 AND coalesce(j.in_main, 0) = 0 "
+         "AND (p.cause = 'prepare' OR p.cause = 'storage' AND (SELECT s.latency_bound = 1 "
+         "AND s.kind IN ('remote', 'fuse') FROM storage s ORDER BY s.seconds DESC, s.resource "
+         "LIMIT 1))) "
+         "WHERE spare >= accelerators * max(CASE cause WHEN 'prepare' THEN 1 ELSE 0.25 END, "
+         "busy * more)"),
 };
 
 const size_t schema_object_count = sizeof(schema_objects) / sizeof(schema_objects[0]);

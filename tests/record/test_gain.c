@@ -186,6 +186,68 @@ static void test_no_workers(void **state)
     report_clear(&r);
 }
 
+/* A thread that handed something over once, among real workers or without any, is none. */
+static void one_delivery_among(struct replay_log *log)
+{
+    struct replay_delivery d = {.start_ns = SAMPLE_T0, .end_ns = SAMPLE_T0 + NS_PER_MS, .worker = 9};
+    int c = replay_consumer(log, 4711, 0);
+    replay_delivery_add(&d, CAUSE_PREPARE, 0, NS_PER_MS);
+    struct replay_step s = {.t0 = SAMPLE_T0,
+                            .t1 = SAMPLE_T0 + NS_PER_MS,
+                            .end_ns = SAMPLE_T0 + NS_PER_MS,
+                            .delivery = replay_push_delivery(log, c, &d)};
+    assert_true(replay_push_step(log, c, &s));
+}
+
+static void no_worker_but_one(struct replay_log *log)
+{
+    one_delivery_among(log);
+    no_worker(log);
+}
+
+static void test_stray_maker(void **state)
+{
+    struct record *w;
+    struct report r;
+    struct fact workers = {"loader", "", "workers", NULL, 1, "count", "wait chain"};
+    record_run(no_worker_but_one, MAKE + KERNEL, READ, &w);
+    record_fact(w, &workers, NULL);
+    read_it(w, &r);
+    assert_string_equal(r.findings[0].id, "loader-no-workers");
+    report_clear(&r);
+}
+
+static void one_worker_and_a_stray(struct replay_log *log)
+{
+    int c = replay_consumer(log, 4711, 0);
+    struct replay_delivery d = {.start_ns = SAMPLE_T0, .end_ns = SAMPLE_T0 + NS_PER_MS, .worker = 9};
+    replay_delivery_add(&d, CAUSE_PREPARE, 0, NS_PER_MS);
+    assert_true(replay_push_delivery(log, c, &d) != REPLAY_NONE);
+    one_worker(log);
+}
+
+/* One worker reads at a time and six cores are idle: more of them are the first advice. */
+static void test_workers_counted(void **state)
+{
+    struct record *w;
+    struct report r;
+    const struct fact facts[] = {
+        {"loader", "", "workers", NULL, 2, "count", "wait chain"},
+        {"job", "", "cores_spare", NULL, 6, "count", "/proc"},
+        {"storage", "https://store/data", "in_flight", NULL, 0.75, "count", "wait chain"},
+        {"storage", "https://store/data", "mean_read_ms", NULL, 12, "ms", "wait chain"},
+    };
+    record_run(one_worker_and_a_stray, MAKE, 7500 * NS_PER_US, &w);
+    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+        record_fact(w, &facts[i], NULL);
+    read_it(w, &r);
+    assert_string_equal(r.findings[0].id, "loader-few-workers");
+    assert_non_null(strstr(r.findings[0].fix, "from 1 to"));
+    assert_false(r.findings[0].gain_bounded);
+    assert_true(r.findings[0].gain_seconds > 4.5); /* three workers do what was waited for */
+    report_clear(&r);
+}
+
 /* Chunks that cannot be read cost the replay, not the report. */
 static void test_bad_chunk(void **state)
 {
@@ -207,6 +269,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_replayed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_workers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_stray_maker, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_workers_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_chunk, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
