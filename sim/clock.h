@@ -5,6 +5,7 @@
 #ifndef GPUFEED_SIM_CLOCK_H
 #define GPUFEED_SIM_CLOCK_H
 
+#include <pthread.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -27,5 +28,9 @@ static inline int64_t sim_now(void)
 /* Returns once sim_now() >= when. Sleeping asks for the least timer slack and puts the thread's own
  * back; signals do not cut it short. */
 void sim_wait_until(int64_t when, enum sim_wait_mode mode);
+/* Waits for the condition, at most until `when`, as precisely. The condition must use CLOCK_MONOTONIC:
+ * sim_condition_init makes one. */
+void sim_wait_condition(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t when);
+void sim_condition_init(pthread_cond_t *condition);
 
 #endif

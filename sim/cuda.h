@@ -21,28 +21,10 @@
 
 #include "clock.h"
 #include "config.h"
+#include "cu_types.h"
 #include "hooks.h"
 #include "probe/cuda_abi.h"
 #include "share.h"
-
-/* ---- types of the binary interface that only the driver library needs ---- */
-
-typedef void (*sim_host_fn)(void *user_data);
-typedef void (*sim_stream_callback)(abi_cu_stream stream, abi_cu_result status, void *user_data);
-
-struct sim_launch_config { /* CUlaunchConfig */
-    unsigned grid[3], block[3];
-    unsigned shared_bytes;
-    abi_cu_stream stream;
-    void *attributes;
-    unsigned attribute_count;
-};
-
-struct sim_context_params { /* CUctxCreateParams */
-    void *affinity;
-    int affinity_count;
-    void *cig;
-};
 
 /* ---- operations ---------------------------------------------------------- */
 
@@ -73,7 +55,8 @@ struct sim_op {
 };
 
 struct sim_engine {
-    struct sim_op *head, *tail; /* head is RUNNING */
+    struct sim_op *head;   /* QUEUED, by ready_ns */
+    struct sim_op *active; /* RUNNING */
     int64_t free_ns;
     pthread_cond_t wake;
     bool started;
@@ -145,7 +128,7 @@ struct abi_cu_module {
 
 struct sim_process {
     pthread_mutex_t lock;
-    pthread_cond_t done; /* some operation left WAITING, QUEUED or RUNNING */
+    pthread_cond_t done; /* some operation is DONE now, or one by_caller is next in its engine */
     atomic_bool ready;   /* cuInit succeeded */
     atomic_bool forked;  /* this process is a fork of an initialised one */
     bool failed_init;
@@ -244,7 +227,7 @@ void sim_op_unref_locked(struct sim_op *op);
 void sim_op_depend_locked(struct sim_op *op, struct sim_op *other);
 /* Puts the operation at the end of the stream. The caller keeps the reference it got from new. */
 void sim_op_submit_locked(struct sim_op *op, abi_cu_stream stream);
-/* Waits until a by_caller operation is first in its engine, does its work and waits for its end. */
+/* Waits until a by_caller operation's turn in its engine, does its work and waits for its end. */
 void sim_op_run_here(struct sim_op *op, enum sim_wait_mode mode);
 /* Waits for the end of the operation. Takes and gives back the caller's reference. */
 void sim_op_wait_and_unref(struct sim_op *op, enum sim_wait_mode mode);

@@ -12,7 +12,6 @@
 
 struct sim_process sim = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
-    .done = PTHREAD_COND_INITIALIZER,
 };
 
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -41,6 +40,7 @@ static abi_cu_result init_devices(void)
     sim.share_pid = getpid();
     if (!sim.share)
         return ABI_CU_OUT_OF_MEMORY;
+    sim_condition_init(&sim.done);
     for (int i = 0; i < sim.device_count; i++) {
         struct sim_device *device = &sim.devices[i];
         device->physical = visible[i];

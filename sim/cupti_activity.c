@@ -285,10 +285,8 @@ static void *worker_main(void *arg)
     pthread_mutex_lock(&state.waiting_lock);
     for (;;) {
         int64_t pause = (state.period_ms ? state.period_ms : WORKER_IDLE_MS) * NS_PER_MS;
-        int64_t until = sim_now() + pause;
-        struct timespec at = {.tv_sec = until / NS_PER_S, .tv_nsec = until % NS_PER_S};
         if (!state.told)
-            pthread_cond_timedwait(&state.work, &state.waiting_lock, &at);
+            sim_wait_condition(&state.work, &state.waiting_lock, sim_now() + pause);
         bool look = state.told || state.waiting.count;
         pthread_mutex_unlock(&state.waiting_lock);
         if (look)
@@ -301,19 +299,14 @@ static void *worker_main(void *arg)
 
 void cupti_start_worker(void)
 {
-    pthread_condattr_t monotonic;
     pthread_attr_t detached;
     pthread_t thread;
 
     pthread_mutex_lock(&state.waiting_lock);
     bool start = !state.worker;
     state.worker = true;
-    if (start) {
-        pthread_condattr_init(&monotonic);
-        pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-        pthread_cond_init(&state.work, &monotonic);
-        pthread_condattr_destroy(&monotonic);
-    }
+    if (start)
+        sim_condition_init(&state.work);
     pthread_mutex_unlock(&state.waiting_lock);
     if (!start)
         return;

@@ -2,13 +2,14 @@
 /*
  * timeline: when each operation starts and ends.
  *
- * An operation passes WAITING (for others), QUEUED (behind others in its copy
- * engine), RUNNING (first there) and DONE (its times are final, though its end
- * may lie ahead). Kernels and marks go from WAITING to DONE at once, with no
- * thread involved; so do small copies that may start now. The invariants: an
- * engine's head is RUNNING and nothing behind it is; an operation's start is
- * never before the end of anything it depends on; `pending` counts edges that
- * point at it.
+ * An operation passes WAITING (for others), QUEUED (in its copy engine, in the
+ * order in which they become ready), RUNNING (its work is being done) and DONE
+ * (its times are final, though its end may lie ahead). Kernels and marks go from
+ * WAITING to DONE at once, with no thread involved; so do small copies that may
+ * start now. The invariants: an engine has at most one RUNNING operation, its
+ * `active`, which is not in the queue; one that has not begun gives way to one
+ * that is ready earlier; an operation's start is never before the end of
+ * anything it depends on; `pending` counts edges that point at it.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -32,13 +33,8 @@ struct engine_thread {
 
 void sim_timeline_init_device(struct sim_device *device)
 {
-    pthread_condattr_t monotonic;
-
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     for (int i = 0; i < SIM_ENGINES; i++)
-        pthread_cond_init(&device->engines[i].wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+        sim_condition_init(&device->engines[i].wake);
 }
 
 struct sim_op *sim_op_new_locked(struct sim_device *device)
@@ -189,42 +185,58 @@ static void wake_engine(struct sim_device *device, struct sim_engine *engine)
     engine->started = true;
 }
 
-static void finish_first(struct sim_engine *engine, struct sim_op **startable)
+/* When the head of the queue may begin. */
+static int64_t head_start(const struct sim_engine *engine)
+{
+    int64_t ready = engine->head->ready_ns;
+    return ready > engine->free_ns ? ready : engine->free_ns;
+}
+
+static bool may_run_inline(const struct sim_engine *engine)
+{
+    const struct sim_op *op = engine->head;
+    return !op->by_caller && op->bytes <= INLINE_BYTES && op->engine != SIM_HOST &&
+           head_start(engine) <= sim_now() + LAUNCH_LATENCY_NS;
+}
+
+static void begin_head(struct sim_engine *engine)
 {
     struct sim_op *op = engine->head;
 
+    op->start_ns = head_start(engine);
+    op->state = SIM_OP_RUNNING;
     engine->head = op->next;
-    if (!engine->head)
-        engine->tail = NULL;
     op->next = NULL;
+    engine->active = op;
+}
+
+/* Ends the active operation; its end is `earliest` or when its duration is over. */
+static void end_active(struct sim_engine *engine, int64_t earliest, struct sim_op **startable)
+{
+    struct sim_op *op = engine->active;
+
+    op->end_ns = op->start_ns + op->duration_ns;
+    if (op->end_ns < earliest)
+        op->end_ns = earliest;
+    engine->active = NULL;
     engine->free_ns = op->end_ns;
     finish(op, startable);
 }
 
-static bool may_run_inline(const struct sim_op *op)
+/* Does what needs no other thread, and tells the thread whose turn is next. */
+static void drive(struct sim_device *device, struct sim_engine *engine, struct sim_op **startable)
 {
-    return !op->by_caller && op->bytes <= INLINE_BYTES && op->engine != SIM_HOST &&
-           op->start_ns <= sim_now() + LAUNCH_LATENCY_NS;
-}
-
-/* Lets the head of an engine begin, as far as that needs no other thread. */
-static void begin_first(struct sim_device *device, struct sim_engine *engine,
-                        struct sim_op **startable)
-{
-    while (engine->head && engine->head->state != SIM_OP_RUNNING) {
-        struct sim_op *op = engine->head;
-        op->state = SIM_OP_RUNNING;
-        op->start_ns = op->ready_ns > engine->free_ns ? op->ready_ns : engine->free_ns;
-        if (may_run_inline(op)) {
-            op->work(op);
-            op->end_ns = op->start_ns + op->duration_ns;
-            finish_first(engine, startable);
-        } else if (op->by_caller) {
-            pthread_cond_broadcast(&sim.done);
-        } else {
-            wake_engine(device, engine);
-        }
+    while (!engine->active && engine->head && may_run_inline(engine)) {
+        begin_head(engine);
+        engine->active->work(engine->active);
+        end_active(engine, 0, startable);
     }
+    if (engine->active || !engine->head)
+        return;
+    if (engine->head->by_caller)
+        pthread_cond_broadcast(&sim.done);
+    else
+        wake_engine(device, engine);
 }
 
 static void start_one(struct sim_op *op, struct sim_op **startable)
@@ -236,14 +248,13 @@ static void start_one(struct sim_op *op, struct sim_op **startable)
         return;
     }
     struct sim_engine *engine = &op->device->engines[op->engine];
+    struct sim_op **link = &engine->head;
     op->state = SIM_OP_QUEUED;
-    op->next = NULL;
-    if (engine->tail)
-        engine->tail->next = op;
-    else
-        engine->head = op;
-    engine->tail = op;
-    begin_first(op->device, engine, startable);
+    while (*link && (*link)->ready_ns <= op->ready_ns)
+        link = &(*link)->next;
+    op->next = *link;
+    *link = op;
+    drive(op->device, engine, startable);
 }
 
 static void start_all(struct sim_op *startable)
@@ -292,16 +303,15 @@ void sim_op_submit_locked(struct sim_op *op, abi_cu_stream stream)
         start_all(op);
 }
 
-/* Ends the head of an engine at `now` or when its duration is over, whichever is later. */
-static void complete_first(struct sim_device *device, struct sim_engine *engine, int64_t now)
+/* The work of the active operation was done at `now`. */
+static void complete(struct sim_device *device, struct sim_engine *engine, int64_t now)
 {
-    struct sim_op *startable = NULL, *op = engine->head;
+    struct sim_op *startable = NULL;
 
-    op->end_ns = op->start_ns + op->duration_ns;
-    if (op->end_ns < now)
-        op->end_ns = now;
-    finish_first(engine, &startable);
-    begin_first(device, engine, &startable);
+    end_active(engine, now, &startable);
+    start_all(startable);
+    startable = NULL;
+    drive(device, engine, &startable);
     start_all(startable);
     pthread_cond_broadcast(&sim.done);
 }
@@ -309,37 +319,48 @@ static void complete_first(struct sim_device *device, struct sim_engine *engine,
 static void *engine_main(void *arg)
 {
     struct engine_thread start = *(struct engine_thread *)arg;
+    struct sim_engine *engine = start.engine;
 
     free(arg);
     pthread_setname_np(pthread_self(), "sim-engine");
     pthread_mutex_lock(&sim.lock);
     for (;;) {
-        struct sim_op *op = start.engine->head;
-        if (!op || op->by_caller) {
-            pthread_cond_wait(&start.engine->wake, &sim.lock);
-            continue;
+        if (engine->active || !engine->head || engine->head->by_caller) {
+            pthread_cond_wait(&engine->wake, &sim.lock);
+        } else if (head_start(engine) > sim_now()) {
+            sim_wait_condition(&engine->wake, &sim.lock, head_start(engine));
+        } else {
+            begin_head(engine);
+            struct sim_op *op = engine->active;
+            pthread_mutex_unlock(&sim.lock);
+            op->work(op);
+            int64_t now = sim_now();
+            pthread_mutex_lock(&sim.lock);
+            complete(start.device, engine, now);
         }
-        pthread_mutex_unlock(&sim.lock);
-        sim_wait_until(op->start_ns, SIM_WAIT_SLEEP);
-        op->work(op);
-        int64_t now = sim_now();
-        pthread_mutex_lock(&sim.lock);
-        complete_first(start.device, start.engine, now);
     }
     return NULL;
 }
 
 void sim_op_run_here(struct sim_op *op, enum sim_wait_mode mode)
 {
+    struct sim_engine *engine = &op->device->engines[op->engine];
+
     pthread_mutex_lock(&sim.lock);
-    while (op->state != SIM_OP_RUNNING)
-        pthread_cond_wait(&sim.done, &sim.lock);
+    for (;;) {
+        if (engine->active || engine->head != op)
+            pthread_cond_wait(&sim.done, &sim.lock);
+        else if (head_start(engine) > sim_now())
+            sim_wait_condition(&sim.done, &sim.lock, head_start(engine));
+        else
+            break;
+    }
+    begin_head(engine);
     pthread_mutex_unlock(&sim.lock);
-    sim_wait_until(op->start_ns, mode);
     op->work(op);
     int64_t now = sim_now();
     pthread_mutex_lock(&sim.lock);
-    complete_first(op->device, &op->device->engines[op->engine], now);
+    complete(op->device, engine, now);
     int64_t end = op->end_ns;
     pthread_mutex_unlock(&sim.lock);
     sim_wait_until(end, mode);

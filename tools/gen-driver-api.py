@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Turn sim/driver_api.txt into entry points, declarations and a lookup table."""
+"""Turn sim/driver_api.txt into entry points, declarations, a lookup table and argument structs."""
 import re
 import sys
 
@@ -44,7 +44,21 @@ def entry(name, suffix, variant, params):
         call=", ".join(["&call"] + names))
 
 
-def main(source, header, code):
+def write_args(path, rows):
+    """The arguments of each function as CUPTI shows them, for a test to compare."""
+    listed = []
+    with open(path, "w", encoding="utf-8") as out:
+        out.write("/* Generated from sim/driver_api.txt. */\n")
+        for name, _, _, text in rows:
+            params = parameters(text)
+            if params:
+                fields = " ".join(f"{kind}{param};" for kind, param in params)
+                out.write(f"struct sim_args_{name} {{ {fields} }};\n")
+                listed.append(f"X({name})")
+        out.write("#define SIM_ARGS(X) \\\n    " + " \\\n    ".join(listed) + "\n")
+
+
+def main(source, header, code, args):
     rows = []
     for number, line in enumerate(open(source, encoding="utf-8"), 1):
         line = line.rstrip("\n")
@@ -54,6 +68,7 @@ def main(source, header, code):
         if not match:
             sys.exit(f"{source}:{number}: want NAME SINCE VARIANT (PARAMETERS), got {line!r}")
         rows.append(match.groups())
+    write_args(args, rows)
     with open(header, "w", encoding="utf-8") as out:
         out.write("/* Generated from sim/driver_api.txt. */\n")
         for name, _, _, text in rows:

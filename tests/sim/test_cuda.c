@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The simulated libcuda as a program sees it: devices, streams, copies, events. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sim_test.h"
 
-#define SLACK_NS (400 * NS_PER_MS) /* what a loaded machine may add to a wait */
+#define SLACK_NS (2 * NS_PER_S) /* what a loaded machine may add to a wait */
 
 static struct sim_test t;
 static abi_cu_function spin;
@@ -252,6 +253,35 @@ static void pinned_copies_are_asynchronous(void **state)
     free(pageable);
 }
 
+/* A copy that stands behind a long kernel does not hold up one of another stream. */
+static void copies_overtake_those_that_are_not_ready(void **state)
+{
+    enum { BIG = 1 << 20 };
+    abi_cu_ptr device;
+    void *pinned;
+    static char pageable[BIG];
+    abi_cu_stream busy, idle;
+
+    t.cuStreamCreate(&busy, 1);
+    t.cuStreamCreate(&idle, 1);
+    assert_int_equal(t.cuMemAlloc_v2(&device, BIG), 0);
+    assert_int_equal(t.cuMemHostAlloc(&pinned, BIG, 0), 0);
+    sim_test_spin(&t, spin, busy, 200 * NS_PER_MS);
+    assert_int_equal(t.cuMemcpyHtoDAsync_v2(device, pinned, BIG, busy), 0);
+    int64_t start = sim_test_now();
+    assert_int_equal(t.cuMemcpyHtoDAsync_v2(device, pinned, BIG, idle), 0);
+    assert_int_equal(t.cuStreamSynchronize(idle), 0);
+    assert_true(sim_test_now() - start < 150 * NS_PER_MS);
+    assert_int_equal(t.cuMemcpyHtoDAsync_v2(device, pageable, BIG, idle), 0);
+    assert_true(sim_test_now() - start < 150 * NS_PER_MS);
+    assert_int_equal(t.cuStreamSynchronize(busy), 0);
+    assert_true(sim_test_now() - start > 100 * NS_PER_MS);
+    t.cuMemFree_v2(device);
+    t.cuMemFreeHost(pinned);
+    t.cuStreamDestroy_v2(busy);
+    t.cuStreamDestroy_v2(idle);
+}
+
 static void note_time(void *user_data)
 {
     *(int64_t *)user_data = sim_test_now();
@@ -377,6 +407,85 @@ static void functions_are_found_by_name(void **state)
     assert_int_equal(status, 1);
 }
 
+/* ---- many threads at once ------------------------------------------------------ */
+
+enum { THREADS = 4, ROUNDS = 100, ROUND_BYTES = 256 << 10 };
+
+struct worker {
+    pthread_t thread;
+    abi_cu_context context;
+    abi_cu_event fence, other; /* its own, and its neighbour's */
+    unsigned seed;
+    int bad;
+};
+
+static void count_call(void *user_data)
+{
+    ++*(int *)user_data;
+}
+
+/* Sends random lengths to the device, back by way of a second buffer, and compares. */
+static void *send_and_compare(void *arg)
+{
+    struct worker *me = arg;
+    abi_cu_stream stream;
+    abi_cu_ptr one, two;
+    unsigned char *there, *back, pageable_byte;
+    int calls = 0;
+
+    me->bad += t.cuCtxSetCurrent(me->context) != 0 || t.cuStreamCreate(&stream, 1) != 0 ||
+               t.cuMemAlloc_v2(&one, ROUND_BYTES) != 0 || t.cuMemAlloc_v2(&two, ROUND_BYTES) != 0 ||
+               t.cuMemHostAlloc((void **)&there, ROUND_BYTES, 0) != 0 ||
+               t.cuMemHostAlloc((void **)&back, ROUND_BYTES, 0) != 0;
+    for (int round = 0; round < ROUNDS && !me->bad; round++) {
+        size_t bytes = 1 + (size_t)rand_r(&me->seed) % ROUND_BYTES;
+        memset(there, round, bytes);
+        me->bad += t.cuMemcpyHtoDAsync_v2(one, there, bytes, stream) != 0;
+        if (round % 3 == 0) {
+            uint64_t ns = (uint64_t)rand_r(&me->seed) % (200 * NS_PER_US);
+            void *params[] = {&ns};
+            me->bad += t.cuLaunchKernel(spin, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL) != 0;
+        }
+        if (round % 5 == 0)
+            me->bad += t.cuStreamWaitEvent(stream, me->other, 0) != 0;
+        me->bad += t.cuMemcpyAsync(two, one, bytes, stream) != 0;
+        me->bad += t.cuLaunchHostFunc(stream, count_call, &calls) != 0;
+        me->bad += t.cuMemcpyDtoHAsync_v2(back, two, bytes, stream) != 0;
+        me->bad += t.cuMemcpyDtoHAsync_v2(&pageable_byte, two, 1, stream) != 0;
+        me->bad += t.cuEventRecord(me->fence, stream) != 0;
+        me->bad += t.cuStreamSynchronize(stream) != 0;
+        me->bad += memcmp(there, back, bytes) != 0 || pageable_byte != (unsigned char)round ||
+                   calls != round + 1;
+    }
+    t.cuStreamDestroy_v2(stream);
+    t.cuMemFree_v2(one);
+    t.cuMemFree_v2(two);
+    t.cuMemFreeHost(there);
+    t.cuMemFreeHost(back);
+    return NULL;
+}
+
+static void threads_do_not_disturb_each_other(void **state)
+{
+    struct worker workers[THREADS] = {0};
+
+    for (int i = 0; i < THREADS; i++) {
+        workers[i].seed = (unsigned)i + 1;
+        assert_int_equal(t.cuCtxGetCurrent(&workers[i].context), 0);
+        assert_int_equal(t.cuEventCreate(&workers[i].fence, 2), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        workers[i].other = workers[(i + 1) % THREADS].fence;
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, send_and_compare, &workers[i]), 0);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(workers[i].thread, NULL);
+        assert_int_equal(workers[i].bad, 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        t.cuEventDestroy_v2(workers[i].fence);
+}
+
 static void memory_is_counted(void **state)
 {
     size_t before, after, total;
@@ -402,12 +511,14 @@ int main(void)
         cmocka_unit_test(per_thread_streams_stand_apart),
         cmocka_unit_test(data_arrive),
         cmocka_unit_test(pinned_copies_are_asynchronous),
+        cmocka_unit_test(copies_overtake_those_that_are_not_ready),
         cmocka_unit_test(host_functions_run_in_their_place),
         cmocka_unit_test(launches_block_when_too_many_are_outstanding),
         cmocka_unit_test(devices_work_side_by_side),
         cmocka_unit_test(bad_arguments_are_refused),
         cmocka_unit_test(parameters_may_come_in_one_buffer),
         cmocka_unit_test(functions_are_found_by_name),
+        cmocka_unit_test(threads_do_not_disturb_each_other),
         cmocka_unit_test(memory_is_counted),
     };
     return cmocka_run_group_tests_name("sim-cuda", tests, setup, teardown);

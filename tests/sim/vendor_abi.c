@@ -7,7 +7,8 @@
 #include <cuda.h>
 #include <cupti.h>
 
-#include "probe/cuda_abi.h"
+#include "../../sim/cu_types.h"
+#include "driver_args.h"
 
 #define SAME_NUMBER(ours, theirs) _Static_assert((long)(ours) == (long)(theirs), #ours)
 #define SAME_SIZE(ours, theirs) _Static_assert(sizeof(ours) == sizeof(theirs), #ours)
@@ -227,6 +228,18 @@ SAME_PLACE(struct abi_api, cbid, CUpti_ActivityAPI, cbid);
 SAME_PLACE(struct abi_api, start, CUpti_ActivityAPI, start);
 SAME_PLACE(struct abi_api, process_id, CUpti_ActivityAPI, processId);
 SAME_PLACE(struct abi_api, return_value, CUpti_ActivityAPI, returnValue);
+
+SAME_SIZE(struct sim_launch_config, CUlaunchConfig);
+SAME_PLACE(struct sim_launch_config, grid[2], CUlaunchConfig, gridDimZ);
+SAME_PLACE(struct sim_launch_config, block[2], CUlaunchConfig, blockDimZ);
+SAME_PLACE(struct sim_launch_config, shared_bytes, CUlaunchConfig, sharedMemBytes);
+SAME_PLACE(struct sim_launch_config, stream, CUlaunchConfig, hStream);
+SAME_PLACE(struct sim_launch_config, attribute_count, CUlaunchConfig, numAttrs);
+SAME_SIZE(struct sim_context_params, CUctxCreateParams);
+
+/* The arguments of every function that we export, as a struct. */
+#define ARGS(name) SAME_SIZE(struct sim_args_##name, name##_params);
+SIM_ARGS(ARGS)
 
 int main(void)
 {
