@@ -52,7 +52,6 @@ struct run_options {
     struct measure_options measure;
     char path[PATH_MAX], sim_dir[PATH_MAX];
     char sim_devices[48];
-    bool simulate;
     char **argv; /* of the command */
 };
 
@@ -71,7 +70,8 @@ static const struct option long_options[] = {SHOW_OPTIONS,
 static bool simulate(struct run_options *o, const char *devices, const char **bad)
 {
     static const char *const names[] = {"sim", "../lib/gpufeed/sim", NULL};
-    int n = devices ? atoi(devices) : 1;
+    const char *set = getenv("GPUFEED_SIM_DEVICES");
+    int n = devices ? atoi(devices) : set ? atoi(set) : 1;
     if (n < 1 || n > 64)
         *bad = "--simulate wants 1 to 64 accelerators";
     snprintf(o->sim_devices, sizeof(o->sim_devices), "GPUFEED_SIM_DEVICES=%d", n);
@@ -79,7 +79,6 @@ static bool simulate(struct run_options *o, const char *devices, const char **ba
     if (!ringdir_beside(o->sim_dir, sizeof(o->sim_dir), names))
         *bad = "the simulated accelerator is not beside this program: run it from its build folder "
                "or install it";
-    o->simulate = true;
     o->measure.sim_dir = o->sim_dir;
     return true;
 }
@@ -252,7 +251,7 @@ static int run(int argc, char **argv)
     int n = 0;
     for (const char *const *v = m ? measure_environment(m) : NULL; v && *v && n < 14; v++)
         env[n++] = *v;
-    if (o.simulate)
+    if (o.sim_devices[0])
         env[n++] = o.sim_devices;
     if (job_fork(&job, o.argv, env, &e)) {
         code = cmd_fail(&cmd_run, &e);

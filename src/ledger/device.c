@@ -186,8 +186,10 @@ static void book_held(struct device *d, int64_t t0, int64_t t1, const struct eve
     const struct thread *th = threads_find(d->threads, next && next->tid ? next->tid : d->launcher);
     if (!th) /* nothing was ever launched: the process's main thread */
         th = threads_find(d->threads, pid);
-    struct gap gap = {.t0 = t0, .t1 = t1, .launch_t0 = next && next->launch_t0 ? next->launch_t0 : t1,
-                      .thread = th, .waits_seen = d->waits_seen};
+    bool launched = next && next->launch_t0;
+    struct gap gap = {.t0 = t0, .t1 = t1, .launch_t0 = launched ? next->launch_t0 : t1,
+                      .launch_t1 = launched ? next->launch_t1 : t1, .thread = th,
+                      .waits_seen = d->waits_seen};
     gap.ended_by_copy_call = next && next->kind == SPAN_COPY && next->host_copy && next->pageable;
     keep_chain(d, &gap);
     gap_explain(d->threads, d->names, &gap, &parts, &evidence, NULL);

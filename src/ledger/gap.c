@@ -128,7 +128,7 @@ static void take_wait(struct explaining *x, const struct event_wait *w)
         return;
     if (w->flags & WAIT_SAMPLED)
         x->evidence = EVIDENCE_SAMPLED;
-    const struct event_call *call = call_at(x->th, w->t_out);
+    const struct event_call *call = w->target == TARGET_CORE ? NULL : call_at(x->th, w->t_out);
     if (call) {
         shares_add(x->out, call_cause(call), 0, blocked);
         return;
@@ -182,6 +182,20 @@ static void take_waits(struct explaining *x)
     }
     if (forks)
         take_forks(x, at, x->b);
+}
+
+/* The launch itself: the thread may have lost its core inside the driver. */
+static void take_launch(struct explaining *x)
+{
+    const struct waits *ws = &x->th->waits;
+    int64_t end = x->gap->launch_t1 < x->gap->t1 ? x->gap->launch_t1 : x->gap->t1, starved = 0;
+    for (size_t i = waits_after(ws, x->b); i < ws->count && ws->item[i].t_out < end; i++) {
+        const struct event_wait *w = &ws->item[i];
+        starved += overlap(w->target == TARGET_CORE ? w->t_out : w->t_wake, w->t_in, x->b, end);
+    }
+    shares_add(x->out, CAUSE_CPU_STARVED, 0, starved);
+    shares_add(x->out, x->gap->ended_by_copy_call ? CAUSE_PAGEABLE_COPY : CAUSE_LAUNCH, 0,
+               x->gap->t1 - x->b - starved);
 }
 
 /* CPU time inside driver calls, e.g. a synchronisation that spins. */
@@ -273,7 +287,7 @@ void gap_explain(struct threads *threads, const struct intern *names, const stru
     x.cpu = x.b - x.a;
     x.starting = gap->thread->first_launch >= x.b;
     walk_init(&x.walk, threads, names, gap->thread);
-    shares_add(ret, gap->ended_by_copy_call ? CAUSE_PAGEABLE_COPY : CAUSE_LAUNCH, 0, gap->t1 - x.b);
+    take_launch(&x);
     if (gap->waits_seen)
         take_waits(&x);
     take_calls(&x);

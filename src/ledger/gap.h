@@ -15,7 +15,7 @@
 
 struct gap {
     int64_t t0, t1;
-    int64_t launch_t0;          /* of the activity that ended it; t1 if nobody launched */
+    int64_t launch_t0, launch_t1; /* of the activity that ended it; t1 if nobody launched */
     const struct thread *thread; /* the launching thread; NULL unknown */
     bool ended_by_copy_call;    /* the launch is a copy of pageable memory */
     bool waits_seen;            /* false: no source watches the threads: only calls are known */

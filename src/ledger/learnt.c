@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* A launching thread that waited this long for reads after its first launch loads by itself. */
+#define OWN_READ_MIN_NS (100 * NS_PER_MS)
+
 void learnt_clear(struct learnt *l)
 {
     free(l->resource);
@@ -43,6 +46,8 @@ void learnt_wait(struct learnt *l, const struct threads *threads, const struct e
               : (w->flags & WAIT_REMOTE_FS) ? "remote"
                                             : "disk";
     if (reads) {
+        if (th->launches)
+            l->own_read_ns += w->t_wake - w->t_out;
         r->reads++;
         r->read_ns += w->t_wake - w->t_out;
         r->rx_bytes += w->rx_during;
@@ -56,6 +61,7 @@ struct telling {
     fact_fn fn;
     void *arg;
     int rc; /* the first failure */
+    bool own_reads; /* launching threads read their data themselves */
 };
 
 static void tell(struct telling *t, const char *kind, const char *subject, const char *name,
@@ -120,8 +126,11 @@ static void tell_loader(struct telling *t, struct device *const *devices, int co
             if (now.awaited > most.awaited)
                 most = now;
         }
-    if (!most.awaited) /* no delivery was seen: absent, not zero */
+    if (!most.awaited) { /* no delivery was seen: absent, not zero, unless it loads by itself */
+        if (t->own_reads)
+            tell(t, "loader", "", "in_main", 1, "1");
         return;
+    }
     tell(t, "loader", "", "workers", most.workers, "count");
     tell(t, "loader", "", "processes", most.processes ? 1 : 0, "1");
     tell(t, "loader", "", "restarts", most.generations, "count");
@@ -132,7 +141,7 @@ static void tell_loader(struct telling *t, struct device *const *devices, int co
 int learnt_facts(const struct learnt *l, const struct intern *names,
                  struct device *const *devices, int count, fact_fn fn, void *arg)
 {
-    struct telling t = {fn, arg, 0};
+    struct telling t = {fn, arg, 0, l->own_read_ns >= OWN_READ_MIN_NS};
     for (size_t i = 0; i < l->count; i++)
         tell_resource(&t, &l->resource[i], intern_text(names, l->resource[i].resource));
     for (int i = 0; i < count; i++)

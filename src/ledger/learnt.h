@@ -22,6 +22,7 @@ struct learnt {
     struct learnt_resource *resource; /* owned */
     size_t count, cap;
     struct map index; /* resource -> index */
+    int64_t own_read_ns; /* reads of threads that launch */
 };
 
 void learnt_clear(struct learnt *l);

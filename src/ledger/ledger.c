@@ -183,10 +183,10 @@ void ledger_push(struct ledger *l, const struct event *e)
         l->lost++;
 }
 
-static void begin(struct ledger *l, struct device *d)
+static void begin(struct device *d)
 {
-    account_begin(&d->account, l->origin);
-    timeline_begin(&d->timeline, l->origin);
+    account_begin(&d->account, device_taken(d));
+    timeline_begin(&d->timeline, device_taken(d));
 }
 
 static void book(struct ledger *l, int64_t until, bool last)
@@ -197,8 +197,9 @@ static void book(struct ledger *l, int64_t until, bool last)
         if (!d || !d->hold_count)
             continue;
         if (d->account.at == INT64_MIN)
-            begin(l, d);
-        device_advance(d, until, last);
+            begin(d);
+        int64_t released = device_released(d);
+        device_advance(d, last && released != INT64_MIN ? released : until, last);
     }
 }
 

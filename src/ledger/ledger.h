@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ledger: events in, rows out. Every nanosecond of every accelerator, from the moment
- * the first one was taken to the moment the last one was released, is in exactly one row.
+ * it was first taken to the moment it was last released, is in exactly one row.
  *
  * Push events as they come (any order within the delay; per thread in order), and say with
  * ledger_advance up to when all is known: windows that ended `delay_ns` before that are

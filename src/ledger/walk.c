@@ -302,7 +302,8 @@ static void split_startup(struct walk *k, const struct thread *x, const struct t
                 usual = next.part[j].ns;
                 known = true;
             }
-        if (p->cause == CAUSE_STARTUP || (p->cause == CAUSE_STORAGE && (known || !next.count)))
+        if (p->cause == CAUSE_STARTUP || p->cause == CAUSE_CPU_STARVED ||
+            (p->cause == CAUSE_STORAGE && (known || !next.count)))
             continue;
         if (p->ns > usual)
             shares_move(s, (enum cause)p->cause, CAUSE_STARTUP, p->ns - usual);
