@@ -5,7 +5,6 @@
 #include "report/chains.h"
 #include "report/html.h"
 #include "report/json.h"
-#include "report/text.h"
 
 #include <errno.h>
 #include <langinfo.h>
@@ -66,16 +65,21 @@ static int columns(FILE *stream)
     return env ? atoi(env) : 0;
 }
 
-static void render(const struct report *r, const struct show_options *o, FILE *stream,
-                   struct str *out)
+struct report_text_options show_text_options(const struct show_options *o, FILE *stream)
 {
     bool terminal = !o->to && isatty(fileno(stream));
     const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
-    struct report_text_options to = {
+    return (struct report_text_options){
         .colour = terminal && !(no_colour && *no_colour) && !(term && !strcmp(term, "dumb")),
         .unicode = !strcmp(nl_langinfo(CODESET), "UTF-8"),
         .width = terminal ? columns(stream) : 0,
     };
+}
+
+static void render(const struct report *r, const struct show_options *o, FILE *stream,
+                   struct str *out)
+{
+    struct report_text_options to = show_text_options(o, stream);
     if (o->json) {
         report_json(r, out);
         str_add(out, "\n");

@@ -7,6 +7,7 @@
 #define GPUFEED_CMD_SHOW_H
 
 #include "cmd/cmd.h"
+#include "report/text.h"
 
 struct show_options {
     double price; /* per hour; NAN: none */
@@ -34,6 +35,8 @@ enum { SHOW_PRICE = 256, SHOW_CURRENCY, SHOW_RULES, SHOW_JSON, SHOW_CHAINS, SHOW
         {"html", required_argument, NULL, SHOW_HTML},                                              \
         {"fail-on", required_argument, NULL, SHOW_FAIL_ON}
 
+/* How to write text to this stream: colour, width, character set. */
+struct report_text_options show_text_options(const struct show_options *o, FILE *stream);
 /* Writes the report of the recording at `path`. EXIT_DONE, EXIT_FINDINGS or an error's code. */
 int show_recording(const struct command *c, const char *path, const struct show_options *o,
                    FILE *stream);
