@@ -2,22 +2,13 @@
 #include "plan/replay.h"
 
 #include "base/mem.h"
-#include "base/unit.h"
-#include "plan/replay_cores.h"
 #include "plan/replay_view.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define STARVED_NOISE 0.002   /* of CPU time: less than this calibrates nothing */
-#define STARVED_FIT 0.15      /* the given cores explain the runnable time this well: keep them */
-#define LENGTH_FIT 0.005      /* or the length this well */
 #define GAIN_NOISE 0.005      /* of the length: a loss below this is none */
 #define COUPLED 0.005         /* of the length, late-peer time that couples consumers */
-#define CORES_MIN 0.05
-#define BISECTIONS 9
-#define SLICE_NS (3 * NS_PER_MS) /* of Linux on eight cores and more */
-#define SLICES_MAX 600000.0      /* longer slices rather than more of them */
 
 struct consumer {
     struct view view;
@@ -73,16 +64,7 @@ bool replay_scenario_add(struct replay_scenario *s, const struct replay_scenario
     return true;
 }
 
-/* ---- calibration ---- */
-
-static double cpu_ns(const struct view *v)
-{
-    double sum = 0;
-    for (uint8_t c = 0; c < CAUSE_COUNT; c++)
-        if (cause_takes_core(c))
-            sum += v->delivery_ns[c] + v->own_ns[c];
-    return sum;
-}
+/* ---- preparing ---- */
 
 static double starved_ns(const struct view *v)
 {
@@ -96,69 +78,6 @@ static bool identity(const struct view *v, struct sim_params p, struct sim_resul
     return sim_run(v, &p, ret);
 }
 
-/* How far virtual clocks are from the real ones: in length, and in the thread's waits for a core. */
-static double misfit(const struct view *v, const struct sim_result *r)
-{
-    return fabs(r->length_ns - v->real_ns) +
-           fabs(r->thread_starved_ns - v->own_ns[CAUSE_CPU_STARVED]);
-}
-
-static bool learn_discipline(const struct view *v, struct sim_params *p, double *ret_starved,
-                             double *ret_misfit)
-{
-    struct sim_params best = *p;
-    double least = INFINITY;
-    for (uint8_t d = 0; d < CORES_DISCIPLINES; d++) {
-        struct sim_result r;
-        p->discipline = d;
-        if (!identity(v, *p, &r))
-            return false;
-        if (misfit(v, &r) < least) {
-            least = misfit(v, &r);
-            best = *p;
-            *ret_starved = r.starved_ns;
-        }
-    }
-    *p = best;
-    *ret_misfit = least;
-    return true;
-}
-
-/* The cores with which the virtual clocks wait for a core as long as the real ones did: fewer than
- * allowed where neighbours take some. Runnable time falls as cores grow, so bisection finds it. */
-static bool learn_cores(const struct view *v, struct sim_params *p)
-{
-    double lo = CORES_MIN, hi = v->workers + 1.0;
-    for (int i = 0; i < BISECTIONS; i++) {
-        struct sim_result r;
-        p->cores = sqrt(lo * hi);
-        if (!identity(v, *p, &r))
-            return false;
-        if (r.starved_ns > starved_ns(v))
-            lo = p->cores;
-        else
-            hi = p->cores;
-    }
-    p->cores = sqrt(lo * hi);
-    return true;
-}
-
-static bool calibrate(const struct view *v, double given, struct sim_params *p)
-{
-    double starved = starved_ns(v), virtual_starved = 0, off = 0;
-    *p = (struct sim_params){.cores = given, .discipline = CORES_SHARED};
-    p->slice = fmax((double)SLICE_NS, cpu_ns(v) / SLICES_MAX);
-    if (starved <= STARVED_NOISE * cpu_ns(v))
-        return true;
-    if (given <= 0 && !learn_cores(v, p))
-        return false;
-    if (!learn_discipline(v, p, &virtual_starved, &off))
-        return false;
-    if (fabs(virtual_starved - starved) <= STARVED_FIT * starved || off <= LENGTH_FIT * v->real_ns)
-        return true;
-    return learn_cores(v, p) && learn_discipline(v, p, &virtual_starved, &off);
-}
-
 static bool prepare_consumer(struct consumer *c, const struct replay_log *log, int number,
                              const struct replay_setup *setup)
 {
@@ -167,7 +86,7 @@ static bool prepare_consumer(struct consumer *c, const struct replay_log *log, i
         return false;
     if (!c->view.step_count)
         return true;
-    if (!calibrate(&c->view, setup->cores, &c->cores))
+    if (!fit_cores(&c->view, setup->cores, &c->cores))
         return false;
     if (!identity(&c->view, c->cores, &r))
         return false;

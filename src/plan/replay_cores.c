@@ -106,7 +106,9 @@ void cores_delay(struct cores *m, uint32_t who, double ns)
 void cores_want(struct cores *m, uint32_t who, double ns)
 {
     m->entity[who] = (struct cores_entity){.work = ns, .from = m->now, .all = ns, .wants = true};
-    if (in_slices(m))
+    if (in_slices(m) && m->keeps == who + 1)
+        m->kept = who + 1;
+    else if (in_slices(m))
         queue_push(m, m->discipline == CORES_WOKEN_FIRST ? &m->fresh : &m->expired, who);
     else if (goes_first(m, who))
         heap_push(&m->delays, m->now + ns / fmin(1, m->cores), who);
@@ -114,15 +116,24 @@ void cores_want(struct cores *m, uint32_t who, double ns)
         heap_push(&m->sharing, m->served + ns, who);
 }
 
+static double next_slice(struct cores *m)
+{
+    m->draw = m->draw * UINT32_C(1664525) + UINT32_C(1013904223);
+    return m->slice * (0.75 + 0.5 * (double)(m->draw >> 8) / (double)(UINT32_C(1) << 24));
+}
+
 void cores_dispatch(struct cores *m)
 {
-    while (m->running < m->places && m->fresh.count + m->expired.count) {
-        uint32_t who = queue_pop(m, m->fresh.count ? &m->fresh : &m->expired);
+    while (m->running < m->places && (m->kept || m->fresh.count + m->expired.count)) {
+        uint32_t who = m->kept ? m->kept - 1
+                               : queue_pop(m, m->fresh.count ? &m->fresh : &m->expired);
+        m->kept = 0;
         struct cores_entity *e = &m->entity[who];
-        e->piece = e->work < m->slice ? e->work : m->slice;
+        e->piece = fmin(e->work, next_slice(m));
         m->running++;
         heap_push(&m->delays, m->now + e->piece / m->speed, who);
     }
+    m->keeps = 0;
 }
 
 /* What each sharing thread gets per time. */
@@ -145,10 +156,12 @@ static bool work_ended(struct cores *m, uint32_t who)
             cores_dispatch(m);
             return false;
         }
+        m->keeps = who + 1;
     }
     double starved = m->now - e->from - e->all;
     e->wants = false;
     if (starved > 0) {
+        m->starved_last = starved;
         m->starved += starved;
         m->starved_first += who ? 0 : starved;
     }
@@ -158,6 +171,7 @@ static bool work_ended(struct cores *m, uint32_t who)
 bool cores_next(struct cores *m, uint32_t *who)
 {
     double rate = share_rate(m);
+    m->starved_last = 0;
     double shared_at =
         m->sharing.count ? m->now + (m->sharing.v[0].key - m->served) / rate : INFINITY;
     bool shared = m->sharing.count && (!m->delays.count || shared_at < m->delays.v[0].key);

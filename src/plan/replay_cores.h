@@ -10,6 +10,8 @@
  *   SLICES      first come first served, a slice at a time
  *   WOKEN_1ST   slices, but work that begins goes before work whose slice ran out
  *
+ * Work that is wanted at the moment when other work of the same entity ends keeps its core.
+ * Slices vary by a quarter: equal ones would lock threads into unequal turns.
  * A fraction of a core (neighbours take the rest) slows all down in the latter two.
  */
 #ifndef GPUFEED_PLAN_REPLAY_CORES_H
@@ -56,12 +58,16 @@ struct cores {
 
     double now, served; /* served: time that each sharing thread has got */
     double starved, starved_first; /* waits for a core: of all; of entity 0 */
+    double starved_last;           /* of the event that cores_next returned */
     struct cores_heap delays, sharing;
     struct cores_queue fresh, expired;
+    uint32_t keeps; /* slices: entity + 1 that had a core until now */
+    uint32_t kept;  /* and wants it again */
     struct cores_entity *entity; /* owned */
     size_t entities;
     unsigned running, places; /* slices: on a core; cores rounded up */
     double speed;
+    uint32_t draw; /* state of the slices' variation */
 };
 
 /* cores, discipline and slice are set, all else zero. False: out of memory. */

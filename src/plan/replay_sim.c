@@ -42,8 +42,9 @@ struct sim {
     uint32_t *startup_of;   /* owned: per epoch and slot % workers, or NULL */
     uint8_t *flags;         /* owned: per item, ITEM_* */
     uint8_t consumer_phase;
-    bool consumer_waits;
+    bool consumer_waits, consumer_waited;
     uint32_t step, op;
+    uint32_t more_workers, more_epoch; /* the next slot to start of those not recorded; 0 none */
     double step_from, burst, device, compute, feed_wait;
     double keep_delivery[CAUSE_COUNT], keep_own[CAUSE_COUNT];
     bool by_resource;
@@ -130,8 +131,9 @@ static bool run_parts(struct sim *s, uint32_t slot, const struct view_item *item
 
 static void consumer_go(struct sim *s);
 
-/* Its first event; never runs on at once, so that items of no length cannot nest without end. */
-static void worker_begin(struct sim *s, uint32_t slot)
+/* Begins its next item if that was requested. An item of no length is done by an event, never at
+ * once, so that such items cannot nest without end. */
+static void worker_begin(struct sim *s, uint32_t slot, bool waited)
 {
     struct worker *w = &s->workers[slot];
     if (w->busy || w->item == VIEW_NO_ITEM || !(s->flags[w->item] & ITEM_REQUESTED))
@@ -141,26 +143,45 @@ static void worker_begin(struct sim *s, uint32_t slot)
     w->at = item->startup_parts;
     w->shrink = storage_shrink(s, item);
     w->phase = WORKER_PARTS;
-    delay(s, slot + 1, item->slack);
+    double slack = waited == item->waited ? item->slack : waited ? s->v->usual.slack_waited : 0;
+    if (slack > 0 || !run_parts(s, slot, item, item->part_count))
+        delay(s, slot + 1, slack);
 }
 
-/* The workers of an epoch are started: those recorded, and further ones like them after these. */
-static void spawn(struct sim *s, uint32_t epoch)
+static void start_worker(struct sim *s, uint32_t slot, uint32_t first_item, double ns)
 {
-    uint32_t slots = s->v->epochs[epoch].slots;
-    if (!s->v->epochs[epoch].spawns || (s->sc->restarts_away && epoch > 0))
+    struct worker *w = &s->workers[slot];
+    if (w->busy)
         return;
-    for (uint32_t slot = 0; slot < s->worker_count; slot++) {
-        struct worker *w = &s->workers[slot];
-        uint32_t p = s->startup_of[(size_t)epoch * s->v->workers + slot % slots];
-        if (w->busy || p == VIEW_NO_ITEM)
-            continue;
-        w->busy = true;
-        w->at = 0;
-        w->shrink = 1;
-        w->phase = WORKER_STARTUP;
-        w->startup = p;
-        delay(s, slot + 1, s->v->items[p].spawn + slot / slots * slots * s->v->fork_ns);
+    w->busy = true;
+    w->at = 0;
+    w->shrink = 1;
+    w->phase = WORKER_STARTUP;
+    w->startup = first_item;
+    delay(s, slot + 1, s->v->items[first_item].spawn + ns);
+}
+
+/* Slot `slot` is started though the log has nobody there: it starts like one that it has. */
+static void start_extra(struct sim *s, uint32_t epoch, uint32_t slot, double ns)
+{
+    uint32_t like = s->startup_of[(size_t)epoch * s->v->workers + slot % s->v->epochs[epoch].slots];
+    if (like != VIEW_NO_ITEM)
+        start_worker(s, slot, like, ns);
+}
+
+/* Starts the worker whose first item is p. Once the last one of its epoch is started, more_workers
+ * is the first slot of those that were not there. */
+static void spawn(struct sim *s, uint32_t p)
+{
+    const struct view_item *item = &s->v->items[p];
+    const struct view_epoch *e = &s->v->epochs[item->epoch];
+    if (s->sc->restarts_away && item->epoch > 0)
+        return;
+    if (item->slot < s->worker_count)
+        start_worker(s, item->slot, p, 0);
+    if (p == e->last_spawn && e->slots < s->worker_count) {
+        s->more_workers = e->slots;
+        s->more_epoch = item->epoch;
     }
 }
 
@@ -175,7 +196,7 @@ static void worker_done(struct sim *s, uint32_t slot)
         s->consumer_waits = false;
         consumer_go(s);
     }
-    worker_begin(s, slot);
+    worker_begin(s, slot, false);
 }
 
 static void worker_go(struct sim *s, uint32_t slot)
@@ -186,7 +207,7 @@ static void worker_go(struct sim *s, uint32_t slot)
         if (run_parts(s, slot, first, first->startup_parts))
             return;
         w->busy = false;
-        worker_begin(s, slot);
+        worker_begin(s, slot, false);
         return;
     }
     const struct view_item *item = &s->v->items[w->item];
@@ -201,7 +222,7 @@ static void request(struct sim *s, uint32_t p)
     uint32_t slot = s->redealt ? (p - first) % n : s->v->items[p].slot;
     s->flags[p] |= ITEM_REQUESTED;
     if (s->workers[slot].item == p)
-        worker_begin(s, slot);
+        worker_begin(s, slot, true);
 }
 
 /* ---- the consumer and its device ---- */
@@ -258,27 +279,42 @@ static void release(struct sim *s, uint32_t epoch)
     }
 }
 
-/* Thread time to start the workers that were not there. */
-static double more_forks(const struct sim *s, uint32_t epoch)
+static void spend(struct sim *s, bool core, double ns)
 {
-    if (!s->v->epochs[epoch].spawns || s->worker_count <= s->v->epochs[epoch].slots ||
-        (s->sc->restarts_away && epoch > 0))
-        return 0;
-    return (s->worker_count - s->v->epochs[epoch].slots) * s->v->fork_ns;
+    if (core && s->keep_own[CAUSE_CPU_STARVED] > 0)
+        want_core(s, 0, ns);
+    else
+        delay(s, 0, ns);
+}
+
+/* Begins to start the next worker that was not there; false: there is none. */
+static bool start_more(struct sim *s)
+{
+    if (!s->more_workers)
+        return false;
+    spend(s, s->m.cores > 0, s->v->fork_ns);
+    return true;
 }
 
 /* Runs ops until one takes time; false when the step is over. */
 static bool run_ops(struct sim *s)
 {
     const struct view_step *step = &s->v->steps[s->step];
+    if (s->more_workers)
+        start_extra(s, s->more_epoch, s->more_workers++, 0);
+    if (s->more_workers >= s->worker_count)
+        s->more_workers = 0;
+    if (start_more(s))
+        return true;
     while (s->op < step->op_count) {
         const struct view_op *op = &s->v->ops[step->ops_at + s->op++];
         double ns;
         switch (op->kind) {
         case VIEW_SPAWN:
             spawn(s, op->resource);
-            ns = more_forks(s, op->resource);
-            break;
+            if (start_more(s))
+                return true;
+            continue;
         case VIEW_RELEASE:
             release(s, op->resource);
             continue;
@@ -295,12 +331,7 @@ static bool run_ops(struct sim *s)
         }
         if (ns <= 0)
             continue;
-        bool forks = op->kind == VIEW_SPAWN && s->m.cores > 0;
-        if ((forks || (op->kind == REPLAY_THREAD && wants_core(s, op->cause))) &&
-            s->keep_own[CAUSE_CPU_STARVED] > 0)
-            want_core(s, 0, ns);
-        else
-            delay(s, 0, ns);
+        spend(s, op->kind == REPLAY_THREAD && wants_core(s, op->cause), ns);
         return true;
     }
     return false;
@@ -321,6 +352,13 @@ static void take(struct sim *s)
     }
 }
 
+static double lag_of(const struct sim *s, const struct view_step *step)
+{
+    if (step->item == VIEW_NO_ITEM || s->consumer_waited == step->waited)
+        return step->lag;
+    return s->consumer_waited ? s->v->usual.lag_waited : s->v->usual.lag_ready;
+}
+
 static void consumer_go(struct sim *s)
 {
     while (s->consumer_phase != CONSUMER_DONE) {
@@ -331,12 +369,14 @@ static void consumer_go(struct sim *s)
         }
         if (s->consumer_phase == CONSUMER_BEGIN) {
             if (step->item != VIEW_NO_ITEM && !(s->flags[step->item] & ITEM_READY)) {
-                s->consumer_waits = true;
+                s->consumer_waits = s->consumer_waited = true;
                 return;
             }
             s->consumer_phase = CONSUMER_TAKE;
-            if (step->lag > 0) {
-                delay(s, 0, step->lag);
+            double lag = lag_of(s, step);
+            s->consumer_waited = false;
+            if (lag > 0) {
+                delay(s, 0, lag);
                 return;
             }
         }
@@ -474,11 +514,21 @@ static void unblock(struct sim *s)
     cores_dispatch(&s->m);
 }
 
+static void note_starved(const struct sim *s, uint32_t who, double ns)
+{
+    if (!who && s->params->step_starved)
+        s->params->step_starved[s->step] += ns;
+    if (who && s->params->item_starved && s->workers[who - 1].item != VIEW_NO_ITEM)
+        s->params->item_starved[s->workers[who - 1].item] += ns;
+}
+
 static void advance(struct sim *s)
 {
     uint32_t who;
     if (!cores_next(&s->m, &who))
         return;
+    if (s->m.starved_last > 0)
+        note_starved(s, who, s->m.starved_last);
     if (who)
         worker_go(s, who - 1);
     else
@@ -489,12 +539,17 @@ static void advance(struct sim *s)
 static void begin(struct sim *s)
 {
     double forks = 0;
-    for (uint32_t e = 0; e < s->v->spawns_at_start; e++) {
-        spawn(s, e);
-        forks += more_forks(s, e);
+    for (uint32_t i = 0; i < s->v->start_ops; i++) {
+        const struct view_op *op = &s->v->ops[i];
+        if (op->kind == VIEW_RELEASE)
+            release(s, op->resource);
+        else
+            spawn(s, op->resource);
+        for (; s->more_workers; s->more_workers = (s->more_workers + 1) % s->worker_count) {
+            forks += s->v->fork_ns;
+            start_extra(s, s->more_epoch, s->more_workers, forks);
+        }
     }
-    for (uint32_t e = 0; e < s->v->releases_at_start; e++)
-        release(s, e);
     s->consumer_phase = s->v->step_count ? CONSUMER_START : CONSUMER_DONE;
     if (s->consumer_phase == CONSUMER_START)
         delay(s, 0, s->v->start_ns + forks);

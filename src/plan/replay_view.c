@@ -57,10 +57,14 @@ struct build {
         uint16_t worker;
         uint32_t delivery; /* index in c->deliveries */
     } *items; /* owned */
-    struct epoch_time {
-        double spawn, release; /* the moment seen; later the consumer's moment */
-    } *epochs; /* owned */
-    size_t epoch_cap;
+    struct mark {
+        double seen;
+        uint32_t what;
+        uint8_t kind; /* VIEW_SPAWN, VIEW_RELEASE */
+    } *marks;         /* owned, by time */
+    size_t mark_count, mark_cap;
+    double *releases; /* owned, per epoch: the consumer's moment */
+    double *spawns;   /* owned, per item: the same */
 };
 
 static double from_origin(const struct build *b, int64_t ns)
@@ -192,26 +196,45 @@ static void raise_bound(struct view *v)
         v->depth = (v->depth + v->workers - 1) / v->workers * v->workers;
 }
 
-/* How long the consumer takes to start one worker: from how far apart they began. */
-static void learn_fork(struct view *v)
+static int by_value(const void *a, const void *b)
 {
-    double apart = 0;
-    size_t epochs = 0;
-    for (size_t e = 0; e < v->epoch_count; e++) {
-        double last = 0;
-        uint32_t first = v->epochs[e].first;
-        if (!v->epochs[e].spawns)
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The value below which `share` of v[0..n-1] lie; sorts them. 0 for none. */
+static double quantile(double *v, size_t n, double share)
+{
+    if (!n)
+        return 0;
+    qsort(v, n, sizeof(*v), by_value);
+    return v[(size_t)((double)(n - 1) * share)];
+}
+
+/* Thread time to start one worker: how far apart they were started, but (waits for a core count
+ * there) no more than what the thread spent on all of them, where that was seen. */
+static bool learn_fork(struct build *b)
+{
+    struct view *v = b->v;
+    size_t gaps = 0, all = 0;
+    const struct mark *last = NULL;
+    AUTOFREE double *gap = mem_zalloc(b->mark_count * sizeof(*gap));
+    if (!gap)
+        return false;
+    for (size_t i = 0; i < b->mark_count; i++) {
+        const struct mark *m = &b->marks[i];
+        if (m->kind != VIEW_SPAWN)
             continue;
-        for (uint32_t i = 0; i < v->epochs[e].slots && first + i < v->item_count; i++)
-            if (v->items[first + i].startup && v->items[first + i].spawn > last)
-                last = v->items[first + i].spawn;
-        apart += v->epochs[e].slots > 1 ? last / (v->epochs[e].slots - 1) : 0;
-        epochs++;
+        if (last && v->items[last->what].epoch == v->items[m->what].epoch)
+            gap[gaps++] = m->seen - last->seen;
+        last = m;
+        all++;
     }
-    if (v->workers > 1 && epochs)
-        v->fork_ns = apart / (double)epochs;
-    else if (v->workers == 1 && epochs > 1)
-        v->fork_ns = v->own_ns[CAUSE_STARTUP] / (double)(epochs - 1);
+    v->fork_ns = quantile(gap, gaps, 0.5);
+    double spent = all ? v->own_ns[CAUSE_STARTUP] / (double)all : 0;
+    if (spent > 0 && (!gaps || spent < v->fork_ns))
+        v->fork_ns = spent;
+    return true;
 }
 
 /* Nothing was on order when item p began: an epoch begins with it. */
@@ -238,35 +261,69 @@ static bool begins_epoch(const struct build *b, uint32_t p)
 static bool push_epoch(struct build *b, uint32_t first)
 {
     struct view *v = b->v;
-    size_t n = v->epoch_count;
-    if (!mem_grow((void **)&v->epochs, &v->epoch_cap, n + 1, sizeof(*v->epochs)) ||
-        !mem_grow((void **)&b->epochs, &b->epoch_cap, n + 1, sizeof(*b->epochs)))
+    if (!mem_grow((void **)&v->epochs, &v->epoch_cap, v->epoch_count + 1, sizeof(*v->epochs)))
         return false;
     v->epochs[v->epoch_count++] = (struct view_epoch){.first = first};
     return true;
 }
 
-/* When the epoch's workers began to be started, and when its first items were requested: as soon as
- * one that waited for work got it; if none had to wait, no later than the last one was started. */
-static void time_epoch(struct build *b, uint32_t e)
+static bool push_mark(struct build *b, double at, uint8_t kind, uint32_t what)
+{
+    if (!mem_grow((void **)&b->marks, &b->mark_cap, b->mark_count + 1, sizeof(*b->marks)))
+        return false;
+    b->marks[b->mark_count++] = (struct mark){at, what, kind};
+    return true;
+}
+
+/* When the epoch's workers were started, and when its first items were requested: as soon as one
+ * that waited for work got it; if none had to wait, no later than the last one was started. */
+static bool mark_epoch(struct build *b, uint32_t e)
 {
     struct view *v = b->v;
-    uint32_t first = v->epochs[e].first, end = first + v->depth;
-    double waited = INFINITY, work = INFINITY, spawn = INFINITY, last = -INFINITY;
-    for (uint32_t p = first; p < end && p < v->item_count && v->items[p].epoch == e; p++) {
+    struct view_epoch *epoch = &v->epochs[e];
+    uint32_t end = epoch->first + (v->depth > v->workers ? v->depth : v->workers);
+    double waited = INFINITY, work = INFINITY, last = -INFINITY;
+    for (uint32_t p = epoch->first; p < end && p < v->item_count && v->items[p].epoch == e; p++) {
         const struct item_time *t = &b->items[p];
         work = fmin(work, t->work);
         if (!v->items[p].startup)
             continue;
         if (t->idle > 0)
             waited = fmin(waited, t->work);
-        spawn = fmin(spawn, t->start);
+        if (t->start >= last)
+            epoch->last_spawn = p;
         last = fmax(last, t->start);
+        epoch->spawns++;
+        if (!push_mark(b, t->start, VIEW_SPAWN, p))
+            return false;
     }
-    v->epochs[e].spawns = spawn < INFINITY;
-    b->epochs[e].release =
-        !v->epochs[e].spawns ? work : waited < INFINITY ? waited : fmin(last, work);
-    b->epochs[e].spawn = v->epochs[e].spawns ? spawn : b->epochs[e].release;
+    double release = !epoch->spawns ? work : waited < INFINITY ? waited : fmin(last, work);
+    return push_mark(b, release, VIEW_RELEASE, e);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct mark *x = a, *y = b;
+    if (x->seen != y->seen)
+        return x->seen < y->seen ? -1 : 1;
+    if (x->kind != y->kind)
+        return x->kind - y->kind;
+    return x->what < y->what ? -1 : x->what > y->what;
+}
+
+static bool mark_epochs(struct build *b)
+{
+    struct view *v = b->v;
+    b->releases = mem_zalloc(v->epoch_count * sizeof(*b->releases));
+    b->spawns = mem_zalloc(v->item_count * sizeof(*b->spawns));
+    if (!b->releases || !b->spawns)
+        return false;
+    for (uint32_t e = 0; e < v->epoch_count; e++)
+        if (!mark_epoch(b, e))
+            return false;
+    if (b->mark_count)
+        qsort(b->marks, b->mark_count, sizeof(*b->marks), by_time);
+    return true;
 }
 
 /* Splits the items into epochs and gives each its worker's slot within the epoch. */
@@ -291,9 +348,7 @@ static bool find_epochs(struct build *b)
         v->items[p].epoch = (uint32_t)v->epoch_count - 1;
         v->items[p].slot = slot_of[w];
     }
-    for (uint32_t e = 0; e < v->epoch_count; e++)
-        time_epoch(b, e);
-    return true;
+    return mark_epochs(b);
 }
 
 /* When each item was requested, and what passed from then to its start. */
@@ -315,11 +370,12 @@ static bool find_requests(struct build *b)
             k = (int64_t)c - 1; /* more was on order than the depth says */
         item->trigger = k >= (int64_t)first ? (uint32_t)k : VIEW_AT_RELEASE;
         double request =
-            item->trigger == VIEW_AT_RELEASE ? b->epochs[item->epoch].release : b->items[k].taken;
+            item->trigger == VIEW_AT_RELEASE ? b->releases[item->epoch] : b->items[k].taken;
         double ready = item->startup ? t->work - t->idle : previous[item->slot];
         double base = ready > request ? ready : request;
         item->slack = t->work > base ? t->work - base : 0;
-        item->spawn = item->startup ? fmax(0, t->start - b->epochs[item->epoch].spawn) : 0;
+        item->waited = request > ready;
+        item->spawn = item->startup ? fmax(0, t->start - b->spawns[p]) : 0;
         previous[item->slot] = t->end;
     }
     return true;
@@ -354,24 +410,16 @@ static bool copy_parts(struct build *b)
 /* The real clocks of thread and device while ops are copied. */
 struct clocks {
     double now, device, burst; /* burst: since when the thread has run without a sync or a point */
-    size_t mark; /* the next one: epoch e's spawning is mark 2 e, its release 2 e + 1 */
+    size_t mark; /* the next one */
 };
-
-static double *mark_time(const struct build *b, size_t mark)
-{
-    if (mark >= 2 * b->v->epoch_count)
-        return NULL;
-    struct epoch_time *e = &b->epochs[mark / 2];
-    return mark & 1 ? &e->release : &e->spawn;
-}
 
 /* Marks before `until` are set here; what is missing becomes slack. */
 static bool set_marks(struct build *b, struct clocks *k, double until)
 {
-    for (double *at; (at = mark_time(b, k->mark)) && *at < until; k->mark++) {
-        struct view_op op = {.kind = k->mark & 1 ? VIEW_RELEASE : VIEW_SPAWN,
-                             .resource = (uint32_t)(k->mark / 2)};
-        *at = k->now;
+    for (; k->mark < b->mark_count && b->marks[k->mark].seen < until; k->mark++) {
+        struct mark *m = &b->marks[k->mark];
+        struct view_op op = {.kind = m->kind, .resource = m->what};
+        *(m->kind == VIEW_SPAWN ? &b->spawns[m->what] : &b->releases[m->what]) = k->now;
         if (!push_op(b->v, op))
             return false;
     }
@@ -384,8 +432,9 @@ static bool copy_thread(struct build *b, struct clocks *k, struct view_op op)
     struct view *v = b->v;
     double end = k->now + op.ns;
     v->own_ns[op.cause] += op.ns;
-    for (double *at; (at = mark_time(b, k->mark)) && *at < end;) {
-        op.ns = *at > k->now ? *at - k->now : 0;
+    while (k->mark < b->mark_count && b->marks[k->mark].seen < end) {
+        double at = b->marks[k->mark].seen;
+        op.ns = at > k->now ? at - k->now : 0;
         if (op.ns > 0 && !push_op(v, op))
             return false;
         k->now += op.ns;
@@ -435,11 +484,9 @@ static bool copy_steps(struct build *b)
     struct view *v = b->v;
     const struct log_consumer *c = b->c;
     struct clocks k = {.device = 0};
-    for (double *at; (at = mark_time(b, k.mark)) && *at < from_origin(b, c->steps[0].t1);
-         k.mark++)
-        *at = 0;
-    v->spawns_at_start = (uint32_t)(k.mark + 1) / 2;
-    v->releases_at_start = (uint32_t)k.mark / 2;
+    if (!set_marks(b, &k, from_origin(b, c->steps[0].t1)))
+        return false;
+    v->start_ops = (uint32_t)v->op_count;
     for (size_t s = 0; s < c->step_count; s++) {
         const struct packed_step *in = &c->steps[s];
         struct view_step *out = &v->steps[s];
@@ -447,6 +494,7 @@ static bool copy_steps(struct build *b)
         double t0 = from_origin(b, in->t0), t1 = from_origin(b, in->t1);
         bool last = s + 1 == c->step_count;
         out->lag = t1 - (t0 > ready ? t0 : ready);
+        out->waited = ready > t0;
         v->wait_ns += t1 - t0;
         out->ops_at = (uint32_t)v->op_count;
         k.now = k.burst = t1;
@@ -466,6 +514,29 @@ static bool copy_steps(struct build *b)
         out->op_count = (uint32_t)(v->op_count - out->ops_at);
     }
     v->real_ns = k.device > k.now ? k.device : k.now;
+    return true;
+}
+
+/* Medians; where a consumer always waited, the quickest tenth stands for its not having to. */
+static bool learn_usual(struct view *v)
+{
+    size_t n = v->step_count > v->item_count ? v->step_count : v->item_count, waited = 0, ready = 0;
+    AUTOFREE double *a = mem_zalloc(n * sizeof(*a));
+    AUTOFREE double *b = mem_zalloc(n * sizeof(*b));
+    if (!a || !b)
+        return false;
+    for (size_t s = 0; s < v->step_count; s++)
+        if (v->steps[s].item != VIEW_NO_ITEM && v->steps[s].waited)
+            a[waited++] = v->steps[s].lag;
+        else if (v->steps[s].item != VIEW_NO_ITEM)
+            b[ready++] = v->steps[s].lag;
+    v->usual.lag_ready = ready ? quantile(b, ready, 0.5) : quantile(a, waited, 0.1);
+    v->usual.lag_waited = waited ? quantile(a, waited, 0.5) : v->usual.lag_ready;
+    waited = 0;
+    for (size_t p = 0; p < v->item_count; p++)
+        if (v->items[p].waited)
+            a[waited++] = v->items[p].slack;
+    v->usual.slack_waited = quantile(a, waited, 0.5);
     return true;
 }
 
@@ -489,8 +560,7 @@ static bool build(struct build *b, uint32_t depth)
     raise_bound(v);
     if (!find_requests(b))
         return false;
-    learn_fork(v);
-    return true;
+    return learn_fork(b) && learn_usual(v);
 }
 
 bool view_build(struct view *v, const struct replay_log *log, int consumer, uint32_t depth)
@@ -502,7 +572,9 @@ bool view_build(struct view *v, const struct replay_log *log, int consumer, uint
         return true;
     bool ok = build(&b, depth);
     free(b.items);
-    free(b.epochs);
+    free(b.marks);
+    free(b.releases);
+    free(b.spawns);
     return ok;
 }
 
@@ -531,8 +603,11 @@ bool view_build_loader(struct view *v, const struct view *from)
         return false;
     v->epoch_count = v->epoch_cap = 1;
     v->epochs[0].slots = 1;
-    v->spawns_at_start = v->releases_at_start = 1;
     v->item_count = 0;
+    v->start_ops = 1;
+    struct view_op release = {.kind = VIEW_RELEASE};
+    if (!push_op(v, release))
+        return false;
     for (size_t s = 0; s < from->step_count; s++) {
         struct view_item item = {.parts_at = (uint32_t)v->part_count, .trigger = VIEW_AT_RELEASE};
         v->steps[s] = from->steps[s];

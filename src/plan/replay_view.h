@@ -12,9 +12,9 @@
 
 #define VIEW_NO_ITEM UINT32_MAX
 #define VIEW_AT_RELEASE UINT32_MAX /* an item requested when its epoch begins */
-/* Op kinds beside enum replay_op_kind; `resource` is an epoch. */
-#define VIEW_SPAWN 4   /* its workers are being started */
-#define VIEW_RELEASE 5 /* its first items are requested */
+/* Op kinds beside enum replay_op_kind. */
+#define VIEW_SPAWN 4   /* the worker whose first item is `resource` is started */
+#define VIEW_RELEASE 5 /* the first items of epoch `resource` are requested */
 
 struct view_part {
     double ns;
@@ -24,20 +24,22 @@ struct view_part {
 
 struct view_item {
     double slack; /* from max(previous end, request) to its start */
-    double spawn; /* startup: from the epoch's spawning to this worker's start */
+    double spawn; /* startup: from the VIEW_SPAWN op to this worker's start */
     uint32_t parts_at;
     uint32_t epoch;
     uint32_t trigger; /* its request is made when this position is taken, or VIEW_AT_RELEASE */
     uint16_t part_count, slot;
     uint16_t startup_parts; /* leading parts that are the worker's, not the item's */
     bool startup;
+    bool waited; /* its worker waited for the request: slack is the time to wake up */
 };
 
 /* Items first .. next epoch's first - 1: all were requested after everything before was taken. */
 struct view_epoch {
     uint32_t first;
-    uint32_t slots; /* workers seen in it */
-    bool spawns;    /* and were started for it */
+    uint32_t slots;  /* workers seen in it */
+    uint32_t spawns; /* of them, started for it */
+    uint32_t last_spawn; /* position of the last one's first item */
 };
 
 struct view_op {
@@ -51,6 +53,14 @@ struct view_step {
     double lag;    /* from max(t0, item ready) to t1 */
     uint32_t item; /* position or VIEW_NO_ITEM */
     uint32_t ops_at, op_count;
+    bool waited; /* for the item: lag holds the time to wake up */
+};
+
+/* What a wait adds or leaves out where the virtual clocks wait and the real ones did not, or the
+ * other way round. */
+struct view_usual {
+    double lag_waited, lag_ready; /* of the consumer */
+    double slack_waited;          /* of a worker */
 };
 
 struct view {
@@ -60,7 +70,8 @@ struct view {
     double whole_ns; /* kept and dropped */
     uint32_t workers, depth;
     bool depth_bound;
-    double fork_ns;                      /* from one worker's start to the next one's */
+    double fork_ns;                      /* thread time to start one worker */
+    struct view_usual usual;
     double wait_ns;                      /* waits for deliveries */
     double delivery_ns[CAUSE_COUNT];     /* parts of items */
     double own_ns[CAUSE_COUNT];          /* THREAD ops */
@@ -70,7 +81,7 @@ struct view {
     size_t item_count;
     struct view_epoch *epochs;
     size_t epoch_count, epoch_cap;
-    uint32_t spawns_at_start, releases_at_start; /* epochs; the others' ops stand among the steps' */
+    uint32_t start_ops; /* the first so many of ops[] are marks to be set at the origin */
     struct view_step *steps;
     size_t step_count;
     struct view_part *parts;
@@ -100,6 +111,7 @@ struct sim_params {
     uint8_t discipline; /* enum cores_discipline */
     double slice;
     bool no_late_peer; /* the peers' lateness is replayed at the peers */
+    double *item_starved, *step_starved; /* NULL, or by position and by step: added to */
 };
 
 struct sim_result {
@@ -109,5 +121,10 @@ struct sim_result {
 
 /* False: out of memory. */
 bool sim_run(const struct view *v, const struct sim_params *params, struct sim_result *ret);
+
+/* ---- replay_fit.c ---- */
+
+/* How this consumer's cores were shared: given 0: not known. False: out of memory. */
+bool fit_cores(const struct view *v, double given, struct sim_params *ret);
 
 #endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How cores were shared: learnt from how long deliveries and steps waited for one.
+ *
+ * Each discipline is replayed with nothing changed. The one whose virtual clocks come nearest wins:
+ * in length, and in how the waits for a core are spread over items and over steps (distance between
+ * the two sorted lists: short pieces of work wait otherwise than long ones in each discipline).
+ * Where the total still does not fit, cores that neighbours take are the reason.
+ */
+#include "plan/replay_view.h"
+
+#include "base/mem.h"
+#include "base/unit.h"
+#include "plan/replay_cores.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STARVED_NOISE 0.002 /* of CPU time: less than this calibrates no cores */
+#define STARVED_FIT 0.15    /* the given cores explain the runnable time this well: keep them */
+#define LENGTH_FIT 0.005    /* or the length this well */
+#define CORES_MIN 0.05
+#define BISECTIONS 9
+#define SLICE_NS (3 * NS_PER_MS) /* of Linux on eight cores and more */
+#define SLICES_MAX 600000.0      /* longer slices rather than more of them */
+
+struct fit {
+    const struct view *v;
+    double starved;         /* recorded total */
+    double *items, *steps;  /* owned: recorded waits for a core, sorted */
+    double *item_now, *step_now; /* owned: of the discipline being tried */
+};
+
+static double cpu_ns(const struct view *v)
+{
+    double sum = 0;
+    for (uint8_t c = 0; c < CAUSE_COUNT; c++)
+        if (cause_takes_core(c))
+            sum += v->delivery_ns[c] + v->own_ns[c];
+    return sum;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void sort(double *v, size_t n)
+{
+    if (n)
+        qsort(v, n, sizeof(*v), by_value);
+}
+
+static bool fit_init(struct fit *f, const struct view *v)
+{
+    *f = (struct fit){.v = v};
+    f->items = mem_zalloc(v->item_count * sizeof(double));
+    f->item_now = mem_zalloc(v->item_count * sizeof(double));
+    f->steps = mem_zalloc(v->step_count * sizeof(double));
+    f->step_now = mem_zalloc(v->step_count * sizeof(double));
+    if (!f->items || !f->item_now || !f->steps || !f->step_now)
+        return false;
+    for (size_t p = 0; p < v->item_count; p++)
+        for (uint32_t i = 0; i < v->items[p].part_count; i++) {
+            const struct view_part *part = &v->parts[v->items[p].parts_at + i];
+            f->items[p] += part->cause == CAUSE_CPU_STARVED ? part->ns : 0;
+        }
+    for (size_t s = 0; s < v->step_count; s++)
+        for (uint32_t i = 0; i < v->steps[s].op_count; i++) {
+            const struct view_op *op = &v->ops[v->steps[s].ops_at + i];
+            bool starved = op->kind == REPLAY_THREAD && op->cause == CAUSE_CPU_STARVED;
+            f->steps[s] += starved ? op->ns : 0;
+        }
+    f->starved = v->delivery_ns[CAUSE_CPU_STARVED] + v->own_ns[CAUSE_CPU_STARVED];
+    sort(f->items, v->item_count);
+    sort(f->steps, v->step_count);
+    return true;
+}
+
+static void fit_clear(struct fit *f)
+{
+    free(f->items);
+    free(f->item_now);
+    free(f->steps);
+    free(f->step_now);
+}
+
+static bool identity(struct fit *f, struct sim_params p, bool spread, struct sim_result *ret)
+{
+    const struct replay_scenario none = {.away_count = 0};
+    p.scenario = &none;
+    if (spread) {
+        memset(f->item_now, 0, f->v->item_count * sizeof(double));
+        memset(f->step_now, 0, f->v->step_count * sizeof(double));
+        p.item_starved = f->item_now;
+        p.step_starved = f->step_now;
+    }
+    return sim_run(f->v, &p, ret);
+}
+
+static double distance(double *now, const double *recorded, size_t n)
+{
+    double sum = 0;
+    sort(now, n);
+    for (size_t i = 0; i < n; i++)
+        sum += fabs(now[i] - recorded[i]);
+    return sum;
+}
+
+/* In ns of the run's length. */
+static double misfit(struct fit *f, const struct sim_result *r)
+{
+    const struct view *v = f->v;
+    double workers = v->workers ? v->workers : 1;
+    return fabs(r->length_ns - v->real_ns) + distance(f->step_now, f->steps, v->step_count) +
+           distance(f->item_now, f->items, v->item_count) / workers;
+}
+
+/* ret_well: its length fits, or the sum of its waits for a core. */
+static bool learn_discipline(struct fit *f, struct sim_params *p, bool *ret_well)
+{
+    struct sim_params best = *p;
+    double least = INFINITY;
+    for (uint8_t d = 0; d < CORES_DISCIPLINES; d++) {
+        struct sim_result r;
+        p->discipline = d;
+        if (!identity(f, *p, true, &r))
+            return false;
+        double off = misfit(f, &r);
+        if (off >= least)
+            continue;
+        least = off;
+        best = *p;
+        *ret_well = fabs(r.starved_ns - f->starved) <= STARVED_FIT * f->starved ||
+                    fabs(r.length_ns - f->v->real_ns) <= LENGTH_FIT * f->v->real_ns;
+    }
+    *p = best;
+    return true;
+}
+
+/* The cores with which the virtual clocks wait for a core as long as the real ones did: fewer than
+ * allowed where neighbours take some. Runnable time falls as cores grow, so bisection finds it. */
+static bool learn_cores(struct fit *f, struct sim_params *p)
+{
+    double lo = CORES_MIN, hi = f->v->workers + 1.0;
+    for (int i = 0; i < BISECTIONS; i++) {
+        struct sim_result r;
+        p->cores = sqrt(lo * hi);
+        if (!identity(f, *p, false, &r))
+            return false;
+        if (r.starved_ns > f->starved)
+            lo = p->cores;
+        else
+            hi = p->cores;
+    }
+    p->cores = sqrt(lo * hi);
+    return true;
+}
+
+static bool fit(struct fit *f, struct sim_params *p)
+{
+    bool told = f->starved > STARVED_NOISE * cpu_ns(f->v), well = false;
+    if (f->starved <= 0 || (p->cores <= 0 && !told))
+        return true;
+    if (p->cores <= 0 && !learn_cores(f, p))
+        return false;
+    if (!learn_discipline(f, p, &well))
+        return false;
+    return !told || well || (learn_cores(f, p) && learn_discipline(f, p, &well));
+}
+
+bool fit_cores(const struct view *v, double given, struct sim_params *ret)
+{
+    struct fit f;
+    struct sim_params p = {.cores = given > 0 ? given : 0, .discipline = CORES_WOKEN_FIRST};
+    p.slice = fmax((double)SLICE_NS, cpu_ns(v) / SLICES_MAX);
+    bool ok = fit_init(&f, v) && fit(&f, &p);
+    fit_clear(&f);
+    *ret = p;
+    return ok;
+}
