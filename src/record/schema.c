@@ -110,11 +110,25 @@ const struct schema_object schema_objects[] = {
          "AND coalesce(max(number) FILTER (WHERE name = 'used_by_job'), 0) = 0 "
          "AND subject NOT IN (SELECT " DISK_OF("resource") " FROM cause_resource "
          "WHERE resource LIKE 'disk %') ORDER BY mount IS NULL, free_bytes DESC, subject"),
-    VIEW("job", "SELECT " JOB("job", "cores_allowed") ", " JOB("job", "cores_spare") ", "
-                JOB("loader", "workers") ", " JOB("loader", "processes") ", "
-                JOB("loader", "depth") ", " JOB("loader", "restarts") ", "
-                JOB("loader", "deliveries") ", " JOB("loader", "in_main")
-                " FROM fact WHERE kind IN ('job', 'loader')"),
+    /*
+     * What is known of the job, one row. A maker or two of a few deliveries are no loader workers.
+     * in_main, where nobody tells: one process, whose reads are the accelerator's waits for them
+     * (readers beside the launching thread would read while the accelerator computes).
+     */
+    VIEW("job",
+         "SELECT cores_allowed, cores_spare, CASE WHEN deliveries < 5 THEN NULL ELSE workers END "
+         "AS workers, processes, depth, restarts, deliveries, coalesce(in_main, "
+         "CASE WHEN processes_peak = 1 AND coalesce(deliveries, 0) < 5 AND read_seconds > 0 "
+         "AND read_seconds <= 1.2 * (SELECT seconds FROM cause WHERE cause = 'storage') "
+         "AND NOT EXISTS (SELECT 1 FROM chain WHERE cause = 'storage' AND links > 2) "
+         "THEN 1 END) AS in_main FROM (SELECT "
+         JOB("job", "cores_allowed") ", " JOB("job", "cores_spare") ", "
+         JOB("job", "processes_peak") ", " JOB("loader", "workers") ", "
+         JOB("loader", "processes") ", " JOB("loader", "depth") ", "
+         JOB("loader", "restarts") ", " JOB("loader", "deliveries") ", "
+         JOB("loader", "in_main") ", "
+         "sum(number) FILTER (WHERE kind = 'storage' AND name = 'read_seconds') AS read_seconds "
+         "FROM fact WHERE kind IN ('job', 'loader', 'storage'))"),
     /*
      * Whether more loader workers would help: the loader's main cause overlaps (CPU work, or reads
      * of a store that answers late but has bytes to give) and there are cores for what each of
