@@ -40,7 +40,6 @@ static int show(const struct show_options *o, const struct report *before,
         return cmd_fail(&cmd_diff, &e);
     if (o->json) {
         report_diff_json(&d, &out);
-        str_add(&out, "\n");
     } else {
         struct report_text_options to = show_text_options(o, stdout);
         report_diff_text(&d, &to, &out);

@@ -82,7 +82,6 @@ static void render(const struct report *r, const struct show_options *o, FILE *s
     struct report_text_options to = show_text_options(o, stream);
     if (o->json) {
         report_json(r, out);
-        str_add(out, "\n");
     } else if (o->chains) {
         report_chains(r, &to, out);
     } else {

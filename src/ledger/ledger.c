@@ -21,7 +21,7 @@ struct ledger {
     int64_t origin;  /* when the first device was taken; INT64_MAX: none yet */
     int64_t booked;  /* all before is booked */
     int64_t trimmed;
-    bool begun, waits_seen;
+    bool begun, waits_seen, calls_only;
     uint64_t lost;
     struct learnt learnt;
 };
@@ -85,6 +85,11 @@ void ledger_watch_waits(struct ledger *l)
             l->device[i]->waits_seen = true;
 }
 
+void ledger_calls_only(struct ledger *l)
+{
+    l->calls_only = true;
+}
+
 static bool push_span(struct ledger *l, const struct event_span *e)
 {
     struct device *d = device_of(l, e->device);
@@ -116,7 +121,7 @@ static bool push_call(struct ledger *l, const struct event_call *e)
         th->first_launch = e->t0 < th->first_launch ? e->t0 : th->first_launch;
     }
     struct device *d = e->device == UINT32_MAX ? NULL : device_of(l, e->device);
-    if (d && e->kind <= CALL_SYNC && !device_call(d, e))
+    if (d && l->calls_only && e->kind <= CALL_SYNC && !device_call(d, e))
         return false;
     return e->kind == CALL_LAUNCH || threads_call(&l->threads, e);
 }

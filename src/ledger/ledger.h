@@ -40,6 +40,8 @@ void ledger_free(struct ledger *l); /* NULL is fine */
 void ledger_push(struct ledger *l, const struct event *e);
 /* Threads are watched by a source of waits from now on; without one, what a thread did is unknown. */
 void ledger_watch_waits(struct ledger *l);
+/* No activity records will come: a device works from a launch to the next synchronisation. */
+void ledger_calls_only(struct ledger *l);
 void ledger_advance(struct ledger *l, int64_t complete_until);
 /* Books everything up to the last release; devices still held are booked up to `t`. */
 void ledger_finish(struct ledger *l, int64_t t);

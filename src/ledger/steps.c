@@ -12,6 +12,8 @@
 
 #define MAKERS_MAX 256
 #define QUEUE_MAX 256
+/* A thread of the same process that ended a shorter wait handed over a lock, not a batch. */
+#define LOADER_NS (1 * NS_PER_MS)
 
 /* A span as its launching thread saw it. */
 struct launched {
@@ -257,6 +259,14 @@ static void count_workers(struct steps *s)
     s->totals.generations = (s->distinct + s->totals.workers - 1) / s->totals.workers - 1;
 }
 
+static bool known_maker(const struct steps *s, uint32_t key)
+{
+    for (int i = 0; i < s->makers; i++)
+        if (s->maker[i]->key == key)
+            return true;
+    return false;
+}
+
 static struct made_by *maker_of(struct steps *s, uint32_t key)
 {
     for (int i = 0; i < s->makers; i++)
@@ -392,10 +402,14 @@ static struct made_by *delivered_by(struct steps *s, const struct thread *th,
     bool process = x->tgid != th->tgid;
     if (!process && k.maker.thread->tgid != th->tgid)
         process = true; /* a helper thread of this process hands on what a process made */
-    struct made_by *m = maker_of(s, process ? k.maker.thread->tgid : x->tid);
+    uint32_t key = process ? k.maker.thread->tgid : x->tid;
+    if (!process && (s->totals.processes || (!known_maker(s, key) && w->t_wake - w->t_out < LOADER_NS)))
+        return NULL;
+    struct made_by *m = maker_of(s, key);
     if (!m)
         return NULL;
-    if (!m->tid || (k.maker.thread->tid != m->tid && k.maker.thread->tid == m->key)) {
+    if (!m->tid || (k.maker.thread->tid != m->tid && k.maker.thread->tid == m->key &&
+                    k.maker.hop->tgid == m->key)) {
         m->tid = k.maker.thread->tid;
         m->hop = k.maker.hop->tid;
     }
@@ -443,6 +457,15 @@ static void cut_at_syncs(struct steps *s, const struct thread *th, int64_t until
     }
 }
 
+/* The wait that tells most of the last delivery: the longest one that its process ended. */
+static const struct event_wait *longer_of_burst(const struct event_wait *so_far,
+                                                const struct event_wait *w)
+{
+    if (w->waker_tgid != so_far->waker_tgid)
+        return w;
+    return w->t_wake - w->t_out > so_far->t_wake - so_far->t_out ? w : so_far;
+}
+
 void steps_advance(struct steps *s, int64_t until)
 {
     const struct thread *th = threads_find(s->threads, s->tid);
@@ -454,16 +477,18 @@ void steps_advance(struct steps *s, int64_t until)
         s->at = w->t_in;
         if (!is_delivery(s, th, w) || w->t_out < (s->open ? s->step.t1 : INT64_MIN))
             continue;
-        const struct event_wait *last = w;
+        const struct event_wait *last = w, *longest = w;
         size_t j = i;
         for (; j < th->waits.count && !calls_between(s, th, w->t_in, th->waits.item[j].t_in); j++)
-            if (is_delivery(s, th, &th->waits.item[j]))
+            if (is_delivery(s, th, &th->waits.item[j])) {
                 last = &th->waits.item[j];
+                longest = longer_of_burst(longest, last);
+            }
         if (last->t_in > until) {
             s->at = w->t_in - 1; /* not all of it is known yet */
             return;
         }
-        struct made_by *m = delivered_by(s, th, last);
+        struct made_by *m = delivered_by(s, th, longest);
         if (!m)
             continue;
         take(s, th, m, w->t_out, last->t_in);

@@ -372,12 +372,30 @@ static bool only_answered(const struct walk *k, const struct thread *x, int64_t 
            turn.idle_ns > 0 && turn.t1 - turn.t0 < ANSWER_NS;
 }
 
+/* The thread that x's process makes its deliveries with, and the one that takes them from it: as
+ * remembered, else its main thread and whom that woke last (not x, who only answers). */
+static bool maker_of(const struct threads *t, const struct thread *x, const struct thread **maker,
+                     const struct thread **hop)
+{
+    if (threads_maker(t, x->tgid, maker, hop))
+        return *maker != x && *hop != x;
+    const struct thread *m = threads_find(t, x->tgid);
+    for (size_t i = m && m != x ? m->wakes.count : 0; i-- > (m ? m->wakes.first : 0);) {
+        const struct wake *w = &m->wakes.item[i];
+        if (w->tgid != x->tgid || w->tid == x->tid || w->tid == m->tid)
+            continue;
+        *maker = m;
+        *hop = threads_find(t, w->tid);
+        return *hop != NULL;
+    }
+    return false;
+}
+
 bool walk_delivery(struct walk *k, struct threads *makers, const struct thread *x, int64_t t,
                    struct shares *ret)
 {
     const struct thread *maker, *hop;
-    if (threads_maker(makers, x->tgid, &maker, &hop) && maker != x && hop != x &&
-        only_answered(k, x, t)) {
+    if (only_answered(k, x, t) && maker_of(makers, x, &maker, &hop)) {
         k->chain[k->depth++] = hop;
         bool ok = walk_turn(k, maker, hop, t, ret);
         k->depth--;

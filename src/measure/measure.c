@@ -262,6 +262,7 @@ static void attach_calls(struct measure *m, uint32_t pid)
         return;
     }
     m->attached = true;
+    ledger_calls_only(m->ledger);
     check(m, record_accelerator(m->record, 0, "attached:0", "accelerator (driver calls only)",
                                 false, &m->error));
     on_event(m, &taken);
