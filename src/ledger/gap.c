@@ -35,6 +35,8 @@ struct explaining {
     int groups;
     int64_t nobody;
     enum cause nobody_cause;
+    int64_t spilt;                    /* of sampled waits that belong to a driver call beside the gap */
+    const struct event_wait *sampled; /* the longest sampled wait outside calls in the gap */
     enum evidence evidence;
     struct shares *out;
 };
@@ -118,6 +120,57 @@ static void take_sampled(struct explaining *x, const struct event_wait *w, int64
     shares_add_scaled(x->out, &parts, ns);
 }
 
+/* Time of [t0, t1) that the thread spent in driver calls; *last is the last of them. */
+static int64_t in_calls(const struct thread *th, int64_t t0, int64_t t1,
+                        const struct event_call **last)
+{
+    const struct calls *cs = &th->calls;
+    int64_t ns = 0;
+    *last = NULL;
+    for (size_t i = calls_after(cs, t0); i < cs->count && cs->item[i].t0 < t1; i++) {
+        ns += overlap(cs->item[i].t0, cs->item[i].t1, t0, t1);
+        *last = &cs->item[i];
+    }
+    return ns;
+}
+
+/* Calls are known to the nanosecond, sampled waits to half a period: a wait that mostly lies in a
+ * call belongs to it, and what of it sticks out was another wait that nobody sampled. */
+static bool take_sampled_call(struct explaining *x, const struct event_wait *w)
+{
+    const struct event_call *call;
+    int64_t all = w->t_wake - w->t_out;
+    if (in_calls(x->th, w->t_out, w->t_wake, &call) * 2 <= all)
+        return false;
+    int64_t t0 = w->t_out > x->a ? w->t_out : x->a, t1 = w->t_wake < x->b ? w->t_wake : x->b;
+    int64_t within = in_calls(x->th, t0, t1, &call);
+    if (call)
+        shares_add(x->out, call_cause(call), 0, within);
+    x->spilt += t1 - t0 - within;
+    return true;
+}
+
+static void take_outside_calls(struct explaining *x, const struct event_wait *w, int64_t blocked);
+
+/* What is spilt goes to the longest wait that was sampled in the gap, else to the last before. */
+static void take_spilt(struct explaining *x)
+{
+    const struct waits *ws = &x->th->waits;
+    const struct event_call *call;
+    for (size_t i = waits_after(ws, x->a); !x->sampled && i > ws->first; i--) {
+        const struct event_wait *w = &ws->item[i - 1];
+        if (x->a - w->t_in > NS_PER_S)
+            break;
+        if (in_calls(x->th, w->t_out, w->t_wake, &call) * 2 <= w->t_wake - w->t_out)
+            x->sampled = w;
+    }
+    if (x->sampled && x->spilt)
+        take_outside_calls(x, x->sampled, x->spilt);
+    else
+        x->cpu += x->spilt;
+    x->spilt = 0;
+}
+
 static void take_wait(struct explaining *x, const struct event_wait *w)
 {
     int64_t blocked = overlap(w->t_out, w->t_wake, x->a, x->b);
@@ -126,13 +179,24 @@ static void take_wait(struct explaining *x, const struct event_wait *w)
     shares_add(x->out, CAUSE_CPU_STARVED, 0, runnable);
     if (!blocked)
         return;
-    if (w->flags & WAIT_SAMPLED)
+    const struct event_call *call = NULL;
+    if (w->flags & WAIT_SAMPLED) {
         x->evidence = EVIDENCE_SAMPLED;
-    const struct event_call *call = w->target == TARGET_CORE ? NULL : call_at(x->th, w->t_out);
-    if (call) {
-        shares_add(x->out, call_cause(call), 0, blocked);
-        return;
+        if (take_sampled_call(x, w))
+            return;
+        if (!x->sampled || w->t_in - w->t_out > x->sampled->t_in - x->sampled->t_out)
+            x->sampled = w;
+    } else if (w->target != TARGET_CORE) {
+        call = call_at(x->th, w->t_out);
     }
+    if (call)
+        shares_add(x->out, call_cause(call), 0, blocked);
+    else
+        take_outside_calls(x, w, blocked);
+}
+
+static void take_outside_calls(struct explaining *x, const struct event_wait *w, int64_t blocked)
+{
     enum cause c = walk_direct(&x->walk, x->th, w);
     if (c != CAUSE_NONE) {
         shares_add(x->out, starting_cause(x, w, c), w->resource, blocked);
@@ -290,6 +354,7 @@ void gap_explain(struct threads *threads, const struct intern *names, const stru
     take_launch(&x);
     if (gap->waits_seen)
         take_waits(&x);
+    take_spilt(&x);
     take_calls(&x);
     take_groups(&x, links);
     enum cause own = x.starting ? CAUSE_STARTUP

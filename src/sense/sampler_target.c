@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define LINK_MAX 512
@@ -108,11 +109,23 @@ static void file_target(const struct look *l, int fd, const char *path)
     }
 }
 
-static void socket_target(const struct look *l, uint64_t inode)
+/* Sockets that live shorter than the lists are old still tell their protocol (sockfs, xattr(7)). */
+static bool is_unix(const struct look *l, int fd)
+{
+    char path[64], protocol[32];
+    snprintf(path, sizeof(path), "/proc/%u/fd/%d", l->p->tgid, fd);
+    ssize_t n = getxattr(path, "system.sockprotoname", protocol, sizeof(protocol));
+    return n > 4 && starts(protocol, "UNIX");
+}
+
+static void socket_target(const struct look *l, int fd, uint64_t inode)
 {
     struct sampler_what *w = l->w;
     const struct sampler_socket *k = sampler_socket_find(l->s, l->p, inode, l->now);
-    w->target = k && k->kind == SOCKET_UNIX ? TARGET_PIPE : TARGET_SOCKET;
+    bool local = k ? k->kind == SOCKET_UNIX : is_unix(l, fd);
+    w->target = local ? TARGET_PIPE : TARGET_SOCKET;
+    if (!k && local)
+        w->channel = resource_inode_channel(BPF_FILE_UNIX, 0, inode);
     if (!k)
         return;
     w->channel = sampler_socket_channel(k);
@@ -150,7 +163,7 @@ static void fd_target(const struct look *l, int fd, bool inside_epoll)
         l->w->channel = resource_inode_channel(BPF_FILE_PIPE, 0, inode);
         break;
     case PROCFS_LINK_SOCKET:
-        socket_target(l, inode);
+        socket_target(l, fd, inode);
         break;
     case PROCFS_LINK_EVENTFD:
         l->w->target = TARGET_PIPE;

@@ -109,6 +109,53 @@ static void a_wait_is_shared_over_the_whole_turn(void **state)
     intern_clear(&names);
 }
 
+static void call(struct ledger *l, int64_t t0, int64_t t1)
+{
+    struct event e = {.kind = EVENT_CALL,
+                      .call = {.t0 = t0, .t1 = t1, .device = 0, .pid = TRAINER, .tid = TRAINER,
+                               .kind = CALL_SYNC}};
+    ledger_push(l, &e);
+}
+
+static void sampled(struct ledger *l, int64_t t_out, int64_t t_in, enum target target)
+{
+    struct event e = {.kind = EVENT_WAIT,
+                      .wait = {.t_out = t_out, .t_wake = t_in, .t_in = t_in, .tid = TRAINER,
+                               .tgid = TRAINER, .target = (uint8_t)target,
+                               .flags = WAIT_SAMPLED}};
+    ledger_push(l, &e);
+}
+
+/*
+ * A job reads for 20 ms, then sits in a synchronisation for the 20 ms of its kernel. Samples
+ * misplace the border between the two waits by `shift`, one way or the other.
+ */
+static void borders_of_sampled_waits_give_way_to_calls(void **state)
+{
+    (void)state;
+    for (int64_t shift = -8 * MS; shift <= 8 * MS; shift += 4 * MS) {
+        struct intern names = {0};
+        struct sums s = {0};
+        struct ledger *l = make(&s, &names);
+        thread(l, 0, TRAINER, TRAINER, 1);
+        taken(l, 10, true);
+        for (int64_t t = 40 * MS; t < 4000 * MS; t += 40 * MS) {
+            sampled(l, t - 20 * MS + shift, t + shift, TARGET_FILE);
+            kernel(l, t, t + 20 * MS);
+            sampled(l, t + shift, t + 20 * MS + shift, TARGET_SLEEP);
+            call(l, t + 1000, t + 20 * MS);
+            ledger_advance(l, t);
+        }
+        taken(l, 3980 * MS, false);
+        ledger_finish(l, 3980 * MS);
+        ledger_free(l);
+        assert_in_range(s.state[STATE_COMPUTE], 1960 * MS, 2000 * MS);
+        assert_true(s.cause[CAUSE_STORAGE] > 1900 * MS);
+        assert_in_range(s.cause[CAUSE_SLEEP] + s.cause[CAUSE_LAUNCH], 0, 20 * MS);
+        intern_clear(&names);
+    }
+}
+
 static int64_t total(const struct sums *s)
 {
     int64_t sum = 0;
@@ -135,6 +182,10 @@ static void rows_add_up_to_the_span(void **state)
                 kernel(l, t, t + rand() % (30 * MS));
             else if (rand() % 20 == 0)
                 thread(l, t, a, b, TRAINER);
+            else if (rand() % 5 == 0)
+                call(l, t - rand() % (15 * MS), t);
+            else if (rand() % 3 == 0)
+                sampled(l, t - rand() % (15 * MS), t, (enum target)(rand() % TARGET_COUNT));
             else
                 wait(l, a, 100 + a % 2, t - rand() % (15 * MS), t, (enum target)(rand() % TARGET_COUNT),
                      rand() % 2 ? b : 0, 100 + b % 2, 0);
@@ -174,6 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_is_shared_over_the_whole_turn),
+        cmocka_unit_test(borders_of_sampled_waits_give_way_to_calls),
         cmocka_unit_test(rows_add_up_to_the_span),
         cmocka_unit_test(a_device_let_go_is_unused),
     };
