@@ -25,6 +25,20 @@ class Scenario:
     epochs: bool = False   # the full run takes more epochs, not more steps
     env: dict = field(default_factory=dict)
 
+    @property
+    def cause(self):
+        """What the truth must show most of; none where the job is healthy."""
+        return CAUSES.get(self.expect)
+
+
+CAUSES = {  # what each finding is about
+    "storage-remote-live-read": "storage", "storage-slow-disk": "storage",
+    "prepare-cpu-bound": "prepare", "loader-few-workers": "storage",
+    "loader-no-workers": "storage", "loader-worker-restart": "startup",
+    "copy-pageable": "pageable-copy", "launch-bound": "launch", "cpu-starved": "cpu-starved",
+    "checkpoint-blocking": "checkpoint", "network-collective-slow": "network",
+}
+
 
 def laid_over(scenario, change):
     """The scenario with a cure laid over it."""
