@@ -61,7 +61,9 @@ static bool add_finding(struct diff *d, const struct report_finding *before,
     *f = (struct diff_finding){
         .id = mem_strdup(named->id),
         .title = mem_strdup(named->title ? named->title : named->id),
-        .change = before && after ? DIFF_KEPT : after ? DIFF_NEW : DIFF_GONE,
+        .change = before && after ? DIFF_KEPT
+                  : after         ? DIFF_NEW
+                                  : DIFF_GONE,
         .severity_before = before ? (int)before->severity : -1,
         .severity_after = after ? (int)after->severity : -1,
         .gain_seconds = {before ? before->gain_seconds : NAN, after ? after->gain_seconds : NAN},

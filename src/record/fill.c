@@ -133,13 +133,14 @@ int fill_meta(struct recording *db, struct report *r, struct fill_meta *ret, str
     return r->cut_short ? STATUS_OK : fill_no_memory(db, e);
 }
 
-int fill_chains(struct recording *db, const struct fill_meta *m, struct report *r,
-                struct error *e)
+int fill_chains(struct recording *db, const struct fill_meta *m, struct report *r, struct error *e)
 {
     sqlite3_stmt *s AUTOFINAL = NULL, *links AUTOFINAL = NULL;
     int rc, status, failed = 0;
-    if ((status = prepare(db, "SELECT number, t0, ns, accelerator, cause, resource FROM chain_wait "
-                              "ORDER BY ns DESC, number LIMIT 256", &s, e)) ||
+    if ((status = prepare(db,
+                          "SELECT number, t0, ns, accelerator, cause, resource FROM chain_wait "
+                          "ORDER BY ns DESC, number LIMIT 256",
+                          &s, e)) ||
         (status = prepare(db, "SELECT who, did FROM chain_link WHERE chain = ? ORDER BY position",
                           &links, e)))
         return status;

@@ -23,8 +23,7 @@ int fill_meta(struct recording *db, struct report *r, struct fill_meta *ret, str
 int fill_ledger(struct recording *db, struct fill_meta *m, struct report *r, struct error *e);
 int fill_windows(struct recording *db, const struct fill_meta *m, struct report *r,
                  struct error *e);
-int fill_chains(struct recording *db, const struct fill_meta *m, struct report *r,
-                struct error *e);
+int fill_chains(struct recording *db, const struct fill_meta *m, struct report *r, struct error *e);
 int fill_notes(struct recording *db, struct report *r, struct error *e);
 /* The facts worth showing (a table in fill_facts.c). */
 int fill_facts(struct recording *db, struct report *r, struct error *e);

@@ -35,10 +35,10 @@ static int add(struct recording *db, struct report *r, size_t i, sqlite3_stmt *s
     str_add(&name, shown[i].label);
     if (subject && *subject)
         str_addf(&name, " of %s", subject);
-    bool ok = !name.failed &&
-              fill_evidence(&r->evidence, str_text(&name), sqlite3_column_double(s, 2), text,
-                            (const char *)sqlite3_column_text(s, 3),
-                            (const char *)sqlite3_column_text(s, 4));
+    bool ok =
+        !name.failed && fill_evidence(&r->evidence, str_text(&name), sqlite3_column_double(s, 2),
+                                      text, (const char *)sqlite3_column_text(s, 3),
+                                      (const char *)sqlite3_column_text(s, 4));
     str_clear(&name);
     return ok ? STATUS_OK : fill_no_memory(db, e);
 }

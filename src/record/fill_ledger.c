@@ -56,8 +56,10 @@ static int read_accelerators(struct recording *db, struct report *r, struct numb
 {
     sqlite3_stmt *s AUTOFINAL = NULL;
     int rc, failed = 0, status;
-    if ((status = prepare(db, "SELECT number, id, name, simulated FROM device ORDER BY number "
-                              "LIMIT 4096", &s, e)))
+    if ((status = prepare(db,
+                          "SELECT number, id, name, simulated FROM device ORDER BY number "
+                          "LIMIT 4096",
+                          &s, e)))
         return status;
     while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
         struct report_accelerator *a = add_accelerator(r, n, sqlite3_column_int64(s, 0));
@@ -104,7 +106,8 @@ static int read_row(struct recording *db, struct report *r, const struct numbers
     row->state = (enum state)clamp(sqlite3_column_int64(s, 2), STATE_COUNT, STATE_UNSEEN);
     row->cause = (enum cause)clamp(sqlite3_column_int64(s, 3), CAUSE_COUNT, CAUSE_UNKNOWN);
     row->resource = db_text(s, 4, &failed);
-    row->evidence = (enum evidence)clamp(sqlite3_column_int64(s, 7), EVIDENCE_COUNT, EVIDENCE_BOUND);
+    row->evidence =
+        (enum evidence)clamp(sqlite3_column_int64(s, 7), EVIDENCE_COUNT, EVIDENCE_BOUND);
     row->ns = ns;
     struct report_accelerator *a = &r->accelerators[at];
     if (__builtin_add_overflow(a->ns, ns, &a->ns))
@@ -239,8 +242,7 @@ static int64_t bucket_ns(const struct report *r, const struct fill_meta *m)
     return each > INT64_MAX / window ? INT64_MAX : each * window;
 }
 
-int fill_windows(struct recording *db, const struct fill_meta *m, struct report *r,
-                 struct error *e)
+int fill_windows(struct recording *db, const struct fill_meta *m, struct report *r, struct error *e)
 {
     /* Rows outside the span are shown at its ends. */
     static const char sql[] =

@@ -85,9 +85,8 @@ static int check_size(const char *path, const unsigned char *h, uint64_t size, s
 {
     uint64_t want = (uint64_t)get32(h + AT_PAGE_COUNT) * page_size_of(h);
     if (size < want)
-        return error_set(e, STATUS_INPUT,
-                         "\"%s\" is truncated: it ends at offset %llu of %llu", path,
-                         (unsigned long long)size, (unsigned long long)want);
+        return error_set(e, STATUS_INPUT, "\"%s\" is truncated: it ends at offset %llu of %llu",
+                         path, (unsigned long long)size, (unsigned long long)want);
     return STATUS_OK;
 }
 
@@ -103,7 +102,7 @@ static void checksum(bool big, const unsigned char *p, size_t n, uint32_t sum[2]
 struct wal {
     const unsigned char *bytes;
     size_t size, page;
-    size_t frames;     /* whole frames up to the last commit */
+    size_t frames;       /* whole frames up to the last commit */
     uint32_t page_count; /* of the database after that commit */
 };
 
@@ -151,8 +150,7 @@ static int merge(const char *path, struct image *image, const struct wal *w, str
     }
     image->size = size;
     for (size_t i = 0; i < w->frames; i++) {
-        const unsigned char *f =
-            w->bytes + WAL_HEADER_BYTES + i * (WAL_FRAME_BYTES + w->page);
+        const unsigned char *f = w->bytes + WAL_HEADER_BYTES + i * (WAL_FRAME_BYTES + w->page);
         uint64_t at = (uint64_t)(get32(f) - 1) * w->page;
         if (at + w->page <= size)
             memcpy(image->bytes + at, f + WAL_FRAME_BYTES, w->page);
@@ -193,7 +191,8 @@ static bool same_log(const char *wal_path, const struct image *wal)
         return false;
     ssize_t n = read_all(fd, head, sizeof(head), 0);
     close(fd);
-    return n == sizeof(head) && wal->size >= sizeof(head) && !memcmp(head, wal->bytes, sizeof(head));
+    return n == sizeof(head) && wal->size >= sizeof(head) &&
+           !memcmp(head, wal->bytes, sizeof(head));
 }
 
 static int load_merged(const char *path, const char *wal_path, struct image *ret, struct error *e)

@@ -27,7 +27,8 @@ struct priced {
 static int by_gain(const void *pa, const void *pb)
 {
     const struct priced *a = pa, *b = pb;
-    bool info_a = a->finding.severity == SEVERITY_INFO, info_b = b->finding.severity == SEVERITY_INFO;
+    bool info_a = a->finding.severity == SEVERITY_INFO,
+         info_b = b->finding.severity == SEVERITY_INFO;
     if (info_a != info_b)
         return info_a ? 1 : -1;
     double ga = isfinite(a->finding.gain_seconds) ? a->finding.gain_seconds : -1;
@@ -146,12 +147,12 @@ static int price_machines(const struct price_log *log, const struct totals *t,
 static void name_fix(const struct priced *p, struct price_verdict *ret)
 {
     int cause = !strncmp(p->text, "away ", 5) ? cause_of_name(p->text + 5) : -1;
-    const char *words = cause > 0                           ? cause_title((enum cause)cause)
-                        : !strcmp(p->text, "pinned")        ? "pageable copies"
-                        : !strcmp(p->text, "persistent")    ? "worker restarts"
-                        : !strncmp(p->text, "workers", 7)   ? "the number of loader workers"
-                        : !strncmp(p->text, "prefetch", 8)  ? "the prefetch depth"
-                                                            : p->finding.id;
+    const char *words = cause > 0                          ? cause_title((enum cause)cause)
+                        : !strcmp(p->text, "pinned")       ? "pageable copies"
+                        : !strcmp(p->text, "persistent")   ? "worker restarts"
+                        : !strncmp(p->text, "workers", 7)  ? "the number of loader workers"
+                        : !strncmp(p->text, "prefetch", 8) ? "the prefetch depth"
+                                                           : p->finding.id;
     str_copy(ret->first_fix, sizeof(ret->first_fix), words);
 }
 

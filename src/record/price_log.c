@@ -188,8 +188,7 @@ bool price_scenario(const struct price_log *log, const char *text, struct replay
     if (sscanf(text, "prefetch %lf", &number) == 1 && number >= 1 && number <= 1024)
         return deeper(log, number, ret);
     int cause = sscanf(text, "away %31s", word) == 1 ? cause_of_name(word) : -1;
-    return cause > 0 &&
-           replay_scenario_away(ret, (enum cause)cause, REPLAY_EVERYWHERE, 0, 0);
+    return cause > 0 && replay_scenario_away(ret, (enum cause)cause, REPLAY_EVERYWHERE, 0, 0);
 }
 
 bool price_join(struct replay_scenario *scenario, const struct replay_scenario *more)

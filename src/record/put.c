@@ -42,7 +42,8 @@ bool writer_broken(struct record *r, struct error *e)
 
 int writer_exec(struct record *r, const char *sql, const char *doing, struct error *e)
 {
-    return sqlite3_exec(r->db, sql, NULL, NULL, NULL) == SQLITE_OK ? STATUS_OK : writer_fail(r, doing, e);
+    return sqlite3_exec(r->db, sql, NULL, NULL, NULL) == SQLITE_OK ? STATUS_OK
+                                                                   : writer_fail(r, doing, e);
 }
 
 sqlite3_stmt *writer_begin(struct record *r, enum insert which, struct error *e)
@@ -65,7 +66,8 @@ sqlite3_stmt *writer_begin(struct record *r, enum insert which, struct error *e)
 
 int writer_step(struct record *r, sqlite3_stmt *s, struct error *e)
 {
-    int status = sqlite3_step(s) == SQLITE_DONE ? STATUS_OK : writer_fail(r, "writing the recording", e);
+    int status =
+        sqlite3_step(s) == SQLITE_DONE ? STATUS_OK : writer_fail(r, "writing the recording", e);
     sqlite3_reset(s);
     sqlite3_clear_bindings(s);
     return status;
@@ -313,4 +315,3 @@ int record_span(struct record *r, int64_t t0, int64_t t1, struct error *e)
         return r->broken.status;
     return writer_meta_int(r, "span_t1", t1, e);
 }
-

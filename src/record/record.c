@@ -38,8 +38,9 @@ static int put_words(struct record *r, struct error *e)
 
 static int put_metas(struct record *r, const struct record_meta *m, struct error *e)
 {
-    if (writer_meta_text(r, "title", m->title, e) || writer_meta_text(r, "version", m->version, e) ||
-        writer_meta_text(r, "mode", m->mode, e) || writer_meta_text(r, "clock", "monotonic", e) ||
+    if (writer_meta_text(r, "title", m->title, e) ||
+        writer_meta_text(r, "version", m->version, e) || writer_meta_text(r, "mode", m->mode, e) ||
+        writer_meta_text(r, "clock", "monotonic", e) ||
         writer_meta_int(r, "start_ns", m->start_ns, e) ||
         writer_meta_int(r, "start_unix_ns", m->start_unix_ns, e))
         return r->broken.status;
@@ -136,9 +137,8 @@ int record_create(const char *path, const struct record_meta *meta, struct recor
         free(r);
         return error_set(e, STATUS_MEMORY, "out of memory");
     }
-    int rc = sqlite3_open_v2(path, &r->db,
-                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE,
-                             NULL);
+    int rc = sqlite3_open_v2(
+        path, &r->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE, NULL);
     status = rc == SQLITE_OK ? set_up(r, meta, e) : writer_fail(r, "creating the recording", e);
     if (status) {
         record_close(r);

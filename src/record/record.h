@@ -30,9 +30,9 @@
 struct record;
 
 struct record_meta {
-    const char *title;   /* the command as typed */
-    const char *version; /* of gpufeed */
-    const char *mode;    /* "wait chain", "sampler", "foreign trace" */
+    const char *title;     /* the command as typed */
+    const char *version;   /* of gpufeed */
+    const char *mode;      /* "wait chain", "sampler", "foreign trace" */
     int64_t start_ns;      /* a pair of one instant: the recording's clock ... */
     int64_t start_unix_ns; /* ... and the wall clock */
     int64_t window_ns;

@@ -82,7 +82,7 @@ static int head_line(struct head *h, const char *p, size_t n, struct error *e)
 static int check(const struct head *h, struct error *e)
 {
     const struct rule *r = h->rule;
-    const char *missing = !r->id       ? "id"
+    const char *missing = !r->id         ? "id"
                           : !h->severity ? "severity"
                           : !r->title    ? "title"
                           : !r->fix      ? "fix"
@@ -91,8 +91,9 @@ static int check(const struct head *h, struct error *e)
         return error_set(e, STATUS_INPUT, "\"%s\": no \"-- %s: ...\" in its head", h->file,
                          missing);
     if (severity_of_name(h->severity) < 0)
-        return error_set(e, STATUS_INPUT, "\"%s\": severity \"%s\" is not info, warning or critical",
-                         h->file, h->severity);
+        return error_set(e, STATUS_INPUT,
+                         "\"%s\": severity \"%s\" is not info, warning or critical", h->file,
+                         h->severity);
     if (!r->sql[strspn(r->sql, " \t\r\n;")])
         return error_set(e, STATUS_INPUT, "\"%s\": no SELECT below its head", h->file);
     return STATUS_OK;

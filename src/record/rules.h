@@ -26,7 +26,7 @@ void rules_clear(struct rules *rules);
 
 /* A finding's way to be priced, same index as report.findings. */
 struct rule_scenario {
-    char *text;      /* "away storage", "workers +2", "none" ...; owned */
+    char *text;     /* "away storage", "workers +2", "none" ...; owned */
     double at_most; /* seconds that the rows it acts on allow; NAN: the rule gave none */
 };
 struct rule_scenarios {

@@ -47,7 +47,8 @@ static int add_fact(sqlite3_stmt *s, const struct rule_fact *f)
 static int copy_facts(struct recording *db, const struct rule_fact *more, size_t count)
 {
     sqlite3_stmt *s AUTOFINAL = NULL;
-    int rc = sqlite3_exec(db->db, "CREATE TEMP TABLE fact AS SELECT * FROM main.fact;"
+    int rc = sqlite3_exec(db->db,
+                          "CREATE TEMP TABLE fact AS SELECT * FROM main.fact;"
                           "CREATE UNIQUE INDEX temp.fact_key ON fact (kind, subject, name)",
                           NULL, NULL, NULL);
     if (!rc)
@@ -62,8 +63,7 @@ static int copy_facts(struct recording *db, const struct rule_fact *more, size_t
     return rc;
 }
 
-int rules_prepare(struct recording *db, const struct rule_fact *more, size_t count,
-                  struct error *e)
+int rules_prepare(struct recording *db, const struct rule_fact *more, size_t count, struct error *e)
 {
     struct str sql = {0};
     for (size_t i = 0; i < schema_object_count; i++)
@@ -74,8 +74,7 @@ int rules_prepare(struct recording *db, const struct rule_fact *more, size_t cou
     recording_budget(db, READ_BUDGET);
     if (sql.failed)
         status = fill_no_memory(db, e);
-    else if (copy_facts(db, more, count) ||
-             sqlite3_exec(db->db, str_text(&sql), NULL, NULL, NULL))
+    else if (copy_facts(db, more, count) || sqlite3_exec(db->db, str_text(&sql), NULL, NULL, NULL))
         status = recording_error(db, e, "summing it up");
     str_clear(&sql);
     return status;
@@ -128,8 +127,7 @@ static bool collect(sqlite3_stmt *s, struct evidence_list *all, struct report_fi
         split_column(sqlite3_column_name(s, i), &c);
         if (type == SQLITE_NULL || type == SQLITE_BLOB)
             continue;
-        const char *text =
-            type == SQLITE_TEXT ? (const char *)sqlite3_column_text(s, i) : NULL;
+        const char *text = type == SQLITE_TEXT ? (const char *)sqlite3_column_text(s, i) : NULL;
         double value = text ? NAN : sqlite3_column_double(s, i);
         if (!strcmp(c.name, "severity") && text && severity_of_name(text) >= 0)
             f->severity = (enum severity)severity_of_name(text);
@@ -167,8 +165,8 @@ static bool add_finding(const struct rule *rule, sqlite3_stmt *s, struct report 
     struct evidence_list all = {0};
     struct report_finding *f = &r->findings[r->finding_count++];
     struct rule_scenario *scenario = &ret->list[ret->count++];
-    *f = (struct report_finding){
-        .severity = rule->severity, .gain_seconds = NAN, .gain_share = NAN};
+    *f =
+        (struct report_finding){.severity = rule->severity, .gain_seconds = NAN, .gain_share = NAN};
     *scenario = (struct rule_scenario){.at_most = NAN};
     bool ok = collect(s, &all, f, &scenario->at_most);
     if (ok) {

@@ -2,9 +2,15 @@
 #include "record/schema.h"
 
 /* Tables hold what was seen; numbers of states, causes and evidence are spelt out in `word`. */
-#define TABLE(name, body) {"table", name, "CREATE TABLE " name " " body}
+#define TABLE(name, body)                                                                          \
+    {                                                                                              \
+        "table", name, "CREATE TABLE " name " " body                                               \
+    }
 /* Views are what rules and users select from: stable names, seconds, shares of 1. */
-#define VIEW(name, body) {"view", name, "CREATE VIEW " name " AS " body}
+#define VIEW(name, body)                                                                           \
+    {                                                                                              \
+        "view", name, "CREATE VIEW " name " AS " body                                              \
+    }
 
 /* The disk in "disk nvme0n1 (/data)"; NULL for other resources. */
 #define DISK_OF(resource)                                                                          \
@@ -15,6 +21,7 @@
     "max(number) FILTER (WHERE kind = '" kind_name "' AND name = '" fact_name "') AS " fact_name
 #define IDLE "('wait','comm','copy')"
 
+/* clang-format off */
 const struct schema_object schema_objects[] = {
     TABLE("meta", "(key TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID"),
     TABLE("word", "(kind TEXT NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL, "
@@ -155,4 +162,5 @@ const struct schema_object schema_objects[] = {
          "busy * more)"),
 };
 
+/* clang-format on */
 const size_t schema_object_count = sizeof(schema_objects) / sizeof(schema_objects[0]);

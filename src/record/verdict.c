@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define COMPUTE_LIMITED 0.8 /* of all time: then no cause limits the job */
+#define SPEEDUP_TOLD 1.005  /* below it a fix is named without a figure */
 #define READ_MS_MAX 1e9     /* a mean beyond it is no measurement */
 #define WORTH_TELLING 0.05  /* unknown or unseen time above this is said */
 
@@ -184,12 +185,13 @@ static void add_fix(struct str *out, const struct report *r, const char *what)
     }
     double times = speedup(r, fix->gain_seconds);
     str_addf(out, " Fix %s first", what);
-    if (isfinite(times))
+    if (times >= SPEEDUP_TOLD) {
         str_addf(out, ": up to %.*f×", times < 1.1 ? 2 : 1, times);
-    if (isfinite(times) && r->money.currency && isfinite(fix->gain_share))
-        str_addf(out, ", %s/h", unit_format_money(buf, sizeof(buf),
-                                                  fix->gain_share * r->money.rate_per_hour,
-                                                  r->money.currency));
+        if (r->money.currency && isfinite(fix->gain_share))
+            str_addf(out, ", %s/h",
+                     unit_format_money(buf, sizeof(buf), fix->gain_share * r->money.rate_per_hour,
+                                       r->money.currency));
+    }
     str_add(out, ".");
 }
 
@@ -202,8 +204,8 @@ static char *sentence(const struct report *r, const struct sums *s, const char *
         str_add(&out, "The job never held an accelerator.");
     } else {
         add_gpus(&out, r);
-        str_addf(&out, " computed %s of %s", unit_format_share(share, sizeof(share),
-                                                               s->compute / s->total),
+        str_addf(&out, " computed %s of %s",
+                 unit_format_share(share, sizeof(share), s->compute / s->total),
                  unit_format_ns(span, sizeof(span), r->span_ns));
         add_top(&out, r, s);
         str_add(&out, ".");

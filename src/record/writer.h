@@ -38,7 +38,7 @@ struct record {
     struct ledger_row rows[ROWS_PENDING];
     int row_count;
     size_t delivery_bytes; /* of the chunks in the file */
-    struct error broken; /* the first failure; status OK while all is well */
+    struct error broken;   /* the first failure; status OK while all is well */
     bool in_transaction;
 };
 

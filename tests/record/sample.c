@@ -40,8 +40,8 @@ void sample_folder_remove(const char *path)
     rmdir(path);
 }
 
-static void row(struct record *r, int64_t t0, enum state state, enum cause cause,
-                uint32_t resource, int64_t ms)
+static void row(struct record *r, int64_t t0, enum state state, enum cause cause, uint32_t resource,
+                int64_t ms)
 {
     struct ledger_row w = {.t0 = t0,
                            .workload = 4711,

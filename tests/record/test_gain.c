@@ -189,7 +189,8 @@ static void test_no_workers(void **state)
 /* A thread that handed something over once, among real workers or without any, is none. */
 static void one_delivery_among(struct replay_log *log)
 {
-    struct replay_delivery d = {.start_ns = SAMPLE_T0, .end_ns = SAMPLE_T0 + NS_PER_MS, .worker = 9};
+    struct replay_delivery d = {
+        .start_ns = SAMPLE_T0, .end_ns = SAMPLE_T0 + NS_PER_MS, .worker = 9};
     int c = replay_consumer(log, 4711, 0);
     replay_delivery_add(&d, CAUSE_PREPARE, 0, NS_PER_MS);
     struct replay_step s = {.t0 = SAMPLE_T0,
@@ -220,7 +221,8 @@ static void test_stray_maker(void **state)
 static void one_worker_and_a_stray(struct replay_log *log)
 {
     int c = replay_consumer(log, 4711, 0);
-    struct replay_delivery d = {.start_ns = SAMPLE_T0, .end_ns = SAMPLE_T0 + NS_PER_MS, .worker = 9};
+    struct replay_delivery d = {
+        .start_ns = SAMPLE_T0, .end_ns = SAMPLE_T0 + NS_PER_MS, .worker = 9};
     replay_delivery_add(&d, CAUSE_PREPARE, 0, NS_PER_MS);
     assert_true(replay_push_delivery(log, c, &d) != REPLAY_NONE);
     one_worker(log);

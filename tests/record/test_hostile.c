@@ -191,7 +191,8 @@ static void test_extreme_numbers(void **state)
         "UPDATE fact SET number = 1e308, text = NULL",
         "UPDATE fact SET number = -9e999, text = NULL, unit = zeroblob(3)",
         "UPDATE device SET number = -9223372036854775808, id = ''",
-        "INSERT INTO delivery (chunk) VALUES (randomblob(3000)), (zeroblob(10)), ('R'), (x'5201ff')",
+        "INSERT INTO delivery (chunk) VALUES (randomblob(3000)), (zeroblob(10)), ('R'), "
+        "(x'5201ff')",
         "INSERT INTO resource SELECT value, 'x' FROM (SELECT 77 AS value)",
         "UPDATE resource SET name = replace(hex(zeroblob(100000)), '0', '%s{share}')",
     };

@@ -108,10 +108,11 @@ static void test_conclusions(void **state)
     assert_true(fabs(r.money.spent - 28.0 * 10 / 3600) < 1e-12);
     assert_true(fabs(r.money.waited - r.money.spent * 0.45) < 1e-12);
     assert_true(fabs(r.money.by_cause[CAUSE_STORAGE] - r.money.spent * 0.41) < 1e-12);
-    assert_string_equal(r.verdict.sentence,
-                        "GPU 0 computed 55 % of 10 s; 41 % it waited for storage https://store/data "
-                        "(4.1 ms a read, 8 reads in flight). A faster GPU gains at most 2.2×. Fix "
-                        "storage first: up to 1.7×, € 11.48/h.");
+    assert_string_equal(
+        r.verdict.sentence,
+        "GPU 0 computed 55 % of 10 s; 41 % it waited for storage https://store/data "
+        "(4.1 ms a read, 8 reads in flight). A faster GPU gains at most 2.2×. Fix "
+        "storage first: up to 1.7×, € 11.48/h.");
     report_clear(&r);
 }
 
@@ -181,7 +182,8 @@ static void test_replaces_only_recordings(void **state)
     sample_whole(path);
     sample_whole(path); /* an older recording gives way */
     FILE *f = fopen(path, "w");
-    fputs("a thesis, the only copy, of which not one byte may be lost; long enough for a header", f);
+    fputs("a thesis, the only copy, of which not one byte may be lost; long enough for a header",
+          f);
     fclose(f);
     assert_int_equal(record_create(path, &sample_meta, &w, &e), STATUS_INPUT);
     assert_non_null(strstr(e.text, "no recording"));
@@ -263,8 +265,11 @@ static void test_unknown_words(void **state)
     sqlite3 *db = NULL;
     sample_whole(path);
     assert_int_equal(sqlite3_open(path, &db), 0);
-    assert_int_equal(sqlite3_exec(db, "INSERT INTO ledger_row VALUES (5000000000, 0, 0, 77, 99, 88, "
-                                      "66, 5)", NULL, NULL, NULL), 0);
+    assert_int_equal(sqlite3_exec(db,
+                                  "INSERT INTO ledger_row VALUES (5000000000, 0, 0, 77, 99, 88, "
+                                  "66, 5)",
+                                  NULL, NULL, NULL),
+                     0);
     sqlite3_close(db);
     read_it(&r);
     assert_adds_up(&r);

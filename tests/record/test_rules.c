@@ -37,8 +37,11 @@ static void copy_rows(sqlite3 *db, struct record *w)
 {
     sqlite3_stmt *s;
     struct intern names = {0};
-    assert_int_equal(sqlite3_prepare_v2(db, "SELECT state, coalesce(cause, 'none'), resource, "
-                                            "seconds, accelerator FROM ledger", -1, &s, NULL), 0);
+    assert_int_equal(sqlite3_prepare_v2(db,
+                                        "SELECT state, coalesce(cause, 'none'), resource, "
+                                        "seconds, accelerator FROM ledger",
+                                        -1, &s, NULL),
+                     0);
     while (sqlite3_step(s) == SQLITE_ROW) {
         int state = state_of_name((const char *)sqlite3_column_text(s, 0));
         int cause = cause_of_name((const char *)sqlite3_column_text(s, 1));
@@ -64,8 +67,11 @@ static void copy_rows(sqlite3 *db, struct record *w)
 static void copy_facts(sqlite3 *db, struct record *w)
 {
     sqlite3_stmt *s;
-    assert_int_equal(sqlite3_prepare_v2(db, "SELECT kind, subject, name, text, number, unit "
-                                            "FROM fact", -1, &s, NULL), 0);
+    assert_int_equal(sqlite3_prepare_v2(db,
+                                        "SELECT kind, subject, name, text, number, unit "
+                                        "FROM fact",
+                                        -1, &s, NULL),
+                     0);
     while (sqlite3_step(s) == SQLITE_ROW) {
         struct fact f = {.kind = (const char *)sqlite3_column_text(s, 0),
                          .subject = (const char *)sqlite3_column_text(s, 1),

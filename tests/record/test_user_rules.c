@@ -45,7 +45,8 @@ static void put_rule(const char *name, const char *id, const char *sql)
     char head[256];
     snprintf(head, sizeof(head),
              "-- id: %s\n-- severity: warning\n-- title: T {share} {resource} {missing}\n"
-             "-- why: first\n--   second\n-- fix: F {_n}\n", id);
+             "-- why: first\n--   second\n-- fix: F {_n}\n",
+             id);
     put(name, head, sql);
 }
 
@@ -68,10 +69,11 @@ static const struct report_finding *find(const struct report *r, const char *id)
 static void test_extends(void **state)
 {
     struct report r;
-    put_rule("mine.sql", "mine",
-             "SELECT share AS \"share [1]\", resource, 0.001 AS \"per read [s] @own\", 7 AS \"_n\", "
-             "'critical' AS severity, 2.5 AS gain_seconds, NULL AS absent FROM storage "
-             "-- a comment\n; -- and one more\n");
+    put_rule(
+        "mine.sql", "mine",
+        "SELECT share AS \"share [1]\", resource, 0.001 AS \"per read [s] @own\", 7 AS \"_n\", "
+        "'critical' AS severity, 2.5 AS gain_seconds, NULL AS absent FROM storage "
+        "-- a comment\n; -- and one more\n");
     put("ignored.txt", "", "no rule");
     read_it(&r);
     const struct report_finding *f = find(&r, "mine");
@@ -162,9 +164,10 @@ static void test_bad_head(void **state)
 static void test_many_rows(void **state)
 {
     struct report r;
-    put_rule("many.sql", "many",
-             "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 1000) "
-             "SELECT x AS n, -1e300 AS \"huge [s]\", x'00ff' AS blob, 1e999 AS \"inf [bytes]\" FROM n");
+    put_rule(
+        "many.sql", "many",
+        "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 1000) "
+        "SELECT x AS n, -1e300 AS \"huge [s]\", x'00ff' AS blob, 1e999 AS \"inf [bytes]\" FROM n");
     read_it(&r);
     size_t many = 0;
     for (size_t i = 0; i < r.finding_count; i++)
