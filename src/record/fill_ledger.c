@@ -10,7 +10,7 @@
 
 /*
  * Invariants on return: for each accelerator the ns of its rows are positive and
- * add up to its ns, and to the sum of its state_ns; ns == span_ns for all.
+ * add up to its ns, and to the sum of its state_ns; no ns exceeds span_ns.
  */
 
 static int damaged(struct recording *db, struct error *e, const char *what)
@@ -137,33 +137,46 @@ static int read_rows(struct recording *db, struct report *r, const struct number
     return rc == SQLITE_DONE ? STATUS_OK : recording_error(db, e, "reading it");
 }
 
-/* What the rows of an accelerator do not cover was not seen. */
+/* Adds ns to the accelerator's row of this state that has no workload and no resource. */
+static int add_time(struct recording *db, struct report *r, size_t accelerator, enum state state,
+                    enum cause cause, int64_t ns, struct error *e)
+{
+    struct report_row *row = NULL;
+    for (size_t i = 0; i < r->row_count; i++)
+        if (r->rows[i].accelerator == accelerator && r->rows[i].state == state &&
+            !r->rows[i].workload && !r->rows[i].resource && r->rows[i].cause == cause)
+            row = &r->rows[i];
+    if (!row && !(row = add_row(r)))
+        return fill_no_memory(db, e);
+    row->accelerator = accelerator;
+    row->state = state;
+    row->cause = cause;
+    row->evidence = EVIDENCE_BOUND;
+    row->ns += ns;
+    r->accelerators[accelerator].state_ns[state] += ns;
+    r->accelerators[accelerator].ns += ns;
+    return STATUS_OK;
+}
+
+/*
+ * An accelerator's time is its own: from its being taken to its release, which may be less than the
+ * span. One that has no rows beside others that have was never taken. The time of an only
+ * accelerator is the span: what its rows do not cover was not seen.
+ */
 static int complete(struct recording *db, struct report *r, struct error *e)
 {
+    int status = STATUS_OK;
     for (size_t i = 0; i < r->accelerator_count; i++)
         if (r->accelerators[i].ns > r->span_ns)
             r->span_ns = r->accelerators[i].ns;
-    for (size_t i = 0; i < r->accelerator_count; i++) {
-        struct report_accelerator *a = &r->accelerators[i];
-        int64_t open = r->span_ns - a->ns;
-        if (!open)
-            continue;
-        struct report_row *row = NULL;
-        for (size_t k = 0; k < r->row_count; k++)
-            if (r->rows[k].accelerator == i && r->rows[k].state == STATE_UNSEEN &&
-                !r->rows[k].workload && !r->rows[k].resource && r->rows[k].cause == CAUSE_UNKNOWN)
-                row = &r->rows[k];
-        if (!row && !(row = add_row(r)))
-            return fill_no_memory(db, e);
-        row->accelerator = i;
-        row->state = STATE_UNSEEN;
-        row->cause = CAUSE_UNKNOWN;
-        row->evidence = EVIDENCE_BOUND;
-        row->ns += open;
-        a->state_ns[STATE_UNSEEN] += open;
-        a->ns += open;
+    for (size_t i = 0; i < r->accelerator_count && !status; i++) {
+        int64_t open = r->span_ns - r->accelerators[i].ns;
+        if (open && (r->accelerator_count == 1 || !r->row_count))
+            status = add_time(db, r, i, STATE_UNSEEN, CAUSE_UNKNOWN, open, e);
+        else if (open && open == r->span_ns)
+            status = add_time(db, r, i, STATE_UNUSED, CAUSE_NONE, open, e);
     }
-    return STATUS_OK;
+    return status;
 }
 
 static int by_time(const void *pa, const void *pb)
@@ -212,7 +225,8 @@ int fill_ledger(struct recording *db, struct fill_meta *m, struct report *r, str
     if (status)
         return status;
     for (size_t i = 0; i < r->row_count; i++)
-        r->rows[i].share = (double)r->rows[i].ns / (double)r->span_ns;
+        r->rows[i].share =
+            (double)r->rows[i].ns / (double)r->accelerators[r->rows[i].accelerator].ns;
     if (r->row_count)
         qsort(r->rows, r->row_count, sizeof(*r->rows), by_time);
     return STATUS_OK;

@@ -8,8 +8,8 @@
  * killed is read up to its last commit, from a read-only folder too, and the
  * view says so in `cut_short`.
  *
- * For each accelerator the rows add up to its ns exactly: what the writer left
- * open is a row (unseen, unknown).
+ * For each accelerator the rows add up to its ns exactly. Its time is its own, from its being taken
+ * to its release; the span covers all of them.
  */
 #ifndef GPUFEED_RECORD_READ_H
 #define GPUFEED_RECORD_READ_H

@@ -71,7 +71,8 @@ const struct schema_object schema_objects[] = {
          "LEFT JOIN workload l ON l.number = r.workload "
          "GROUP BY r.accelerator, r.workload, r.state, r.cause, r.resource, r.evidence"),
     /* relative: to the largest cause, so that a rule can tell a main cause from a by-product. */
-    VIEW("cause", "SELECT cause, seconds, seconds / (SELECT accelerator_seconds FROM run) AS share, "
+    VIEW("cause", "SELECT cause, seconds, "
+                  "seconds / (SELECT accelerator_seconds FROM run) AS share, "
                   "seconds / max(seconds) OVER () AS relative FROM "
                   "(SELECT cause, sum(seconds) AS seconds FROM ledger WHERE state IN " IDLE
                   " GROUP BY cause)"),
@@ -84,7 +85,8 @@ const struct schema_object schema_objects[] = {
                   "FROM chain_wait h JOIN word c ON c.kind = 'cause' AND c.number = h.cause"),
     VIEW("storage",
          "SELECT r.resource AS resource, r.seconds AS seconds, r.share AS share, coalesce("
-         "max(CASE f.text WHEN 'peer' THEN 'remote' ELSE f.text END) FILTER (WHERE f.name = 'kind'), "
+         "max(CASE f.text WHEN 'peer' THEN 'remote' ELSE f.text END) "
+         "FILTER (WHERE f.name = 'kind'), "
          "CASE WHEN r.resource LIKE 'disk %' THEN 'disk' WHEN r.resource LIKE 'fuse:%' THEN 'fuse' "
          "WHEN r.resource LIKE '%://%' OR r.resource GLOB '*:[0-9]*' THEN 'remote' END) AS kind, "
          DISK_OF("r.resource") " AS disk, "
@@ -103,7 +105,8 @@ const struct schema_object schema_objects[] = {
          "WHERE r.cause = 'storage' AND r.resource IS NOT NULL GROUP BY r.resource"),
     /* The causes that share one loader, the largest first: advice is about that one. */
     VIEW("pipeline",
-         "SELECT cause, seconds, share, relative, row_number() OVER (ORDER BY seconds DESC, cause) AS place "
+         "SELECT cause, seconds, share, relative, "
+         "row_number() OVER (ORDER BY seconds DESC, cause) AS place "
          "FROM cause WHERE cause IN ('storage', 'prepare', 'cpu-starved') OR cause = 'startup' AND "
          "(SELECT number FROM fact WHERE kind = 'loader' AND name = 'restarts') >= 1"),
     /* Local NVMe disks that the job does not wait for, mounted ones with most room first. */

@@ -52,7 +52,7 @@ static void assert_adds_up(const struct report *r)
             states += a->state_ns[s];
         assert_int_equal(rows, a->ns);
         assert_int_equal(states, a->ns);
-        assert_int_equal(a->ns, r->span_ns);
+        assert_true(a->ns <= r->span_ns);
     }
 }
 
@@ -141,12 +141,29 @@ static void test_single_file(void **state)
     assert_int_equal(stat(beside, &st), -1);
 }
 
-/* Time that no row covers is unseen; time beyond the span lengthens it. */
-static void test_gaps(void **state)
+/* Time of an only accelerator that no row covers is unseen. */
+static void test_gap(void **state)
+{
+    struct report r;
+    struct record *w = sample_begin(path);
+    assert_int_equal(record_span(w, SAMPLE_T0, SAMPLE_T0 + 11 * NS_PER_S + 7, NULL), 0);
+    sample_finish(w);
+    record_close(w);
+    read_it(&r);
+    assert_int_equal(r.span_ns, 11 * NS_PER_S + 7);
+    assert_adds_up(&r);
+    assert_int_equal(r.accelerators[0].ns, r.span_ns);
+    assert_int_equal(r.accelerators[0].state_ns[STATE_UNSEEN], NS_PER_S + 7);
+    report_clear(&r);
+}
+
+/* Each accelerator has its own time; one without any was never taken; the span covers all. */
+static void test_own_times(void **state)
 {
     struct report r;
     struct record *w = sample_begin(path);
     assert_int_equal(record_accelerator(w, 5, "sim:1", "Simulated GPU", true, NULL), 0);
+    assert_int_equal(record_accelerator(w, 6, "sim:2", "Simulated GPU", true, NULL), 0);
     struct ledger_row row = {.t0 = SAMPLE_T0, .accelerator = 5, .ns = 11 * NS_PER_S + 7};
     assert_int_equal(record_row(w, &row, NULL), 0);
     sample_finish(w);
@@ -154,8 +171,9 @@ static void test_gaps(void **state)
     read_it(&r);
     assert_int_equal(r.span_ns, 11 * NS_PER_S + 7);
     assert_adds_up(&r);
-    assert_int_equal(r.accelerators[0].state_ns[STATE_UNSEEN], NS_PER_S + 7);
-    assert_int_equal(r.accelerators[1].state_ns[STATE_COMPUTE], 11 * NS_PER_S + 7);
+    assert_int_equal(r.accelerators[0].ns, 10 * NS_PER_S);
+    assert_int_equal(r.accelerators[1].ns, 11 * NS_PER_S + 7);
+    assert_int_equal(r.accelerators[2].state_ns[STATE_UNUSED], r.span_ns);
     report_clear(&r);
 }
 
@@ -284,7 +302,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_conclusions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_price, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_single_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_gaps, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_gap, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_own_times, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_never_used, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_replaces_only_recordings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_folder, set_up, tear_down),
