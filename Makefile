@@ -2,30 +2,34 @@
 # A thin face over Meson: `make`, `make demo`, `make test`, ...
 BUILD ?= build
 SHELL := /bin/bash
-PACKAGES := meson ninja-build gcc pkg-config python3 libsqlite3-dev zlib1g-dev clang llvm libbpf-dev \
-            bpftool libelf-dev
-TEST_PACKAGES := libcmocka-dev python3-pytest python3-jsonschema python3-torch python3-numpy \
-                 libfuse3-dev fuse3 iproute2 util-linux
-APT := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
+# What the build needs; after -- what the wait chain needs (without it the sampler does its work).
+PACKAGES := meson ninja-build gcc pkg-config python3 libsqlite3-dev zlib1g-dev
+WAIT_CHAIN := clang llvm libbpf-dev bpftool libelf-dev
+TORCH := python3-torch python3-numpy
+TEST_PACKAGES := libcmocka-dev python3-pytest python3-jsonschema $(TORCH) libfuse3-dev fuse3 iproute2 util-linux
+SOURCES := git ls-files '*.c' '*.h'
 
-.PHONY: all demo test scenarios bench dist install clean format check deps test-deps
+.PHONY: all demo test scenarios bench sanitize dist install clean format format-check check deps test-deps
+.NOTPARALLEL:
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
 
 $(BUILD)/build.ninja:
-	@tools/need.sh $(PACKAGES)
+	@tools/need.sh $(PACKAGES) -- $(WAIT_CHAIN)
 	@meson setup $(BUILD)
 
 deps:
-	@tools/need.sh $(PACKAGES)
+	@tools/need.sh $(PACKAGES) -- $(WAIT_CHAIN)
 
+# A build made before the tests' packages came has no tests in it yet.
 test-deps:
-	@tools/need.sh $(PACKAGES) $(TEST_PACKAGES)
+	@tools/need.sh $(PACKAGES) $(WAIT_CHAIN) $(TEST_PACKAGES)
+	@[ ! -e $(BUILD)/build.ninja ] || [ -e $(BUILD)/tests/ledger ] || meson setup --reconfigure $(BUILD)
 
 # Installs what is missing, builds, runs a starving PyTorch job and prints the verdict.
 demo:
-	@tools/need.sh $(PACKAGES) python3-torch python3-numpy
+	@tools/need.sh $(PACKAGES) $$(tools/find-torch.sh >/dev/null || echo $(TORCH)) -- $(WAIT_CHAIN)
 	@$(MAKE) --no-print-directory all
 	@tools/demo.sh $(BUILD)
 
@@ -39,17 +43,25 @@ scenarios: test-deps all
 bench: test-deps all
 	@bench/run.sh $(BUILD)
 
-dist: all
-	@tools/dist.sh $(BUILD)
+# The unit tests under gcc's address and undefined-behaviour sanitizers.
+sanitize: test-deps
+	@tools/sanitize.sh build-asan
+
+# dist/gpufeed-VERSION-linux-ARCH.tar.gz: runs from any folder, without root.
+dist: deps
+	@tools/dist.sh build-dist dist
 
 install: all
 	@meson install -C $(BUILD)
 
 format:
-	@clang-format -i $$(git ls-files '*.c' '*.h')
+	@clang-format -i $$($(SOURCES))
+
+format-check:
+	@clang-format --dry-run -Werror $$($(SOURCES))
 
 check:
 	@tools/check-layers.py
 
 clean:
-	@rm -rf $(BUILD)
+	@rm -rf $(BUILD) build-asan build-dist

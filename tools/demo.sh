@@ -1,21 +1,44 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# demo.sh BUILD: a PyTorch job that starves on a slow object store, measured.
+# demo.sh BUILD: a PyTorch job that starves on a slow object store, measured. Leaves demo.gpufeed
+# and demo.html in the current folder.
 set -euo pipefail
 build=$1
-python=${PYTHON:-/usr/bin/python3}
+here=$(cd "$(dirname "$0")/.." && pwd)
+python=$("$here/tools/find-torch.sh") || {
+    echo "demo.sh: no Python here has PyTorch; set PYTHON, or install python3-torch" >&2
+    exit 1
+}
 out=$(mktemp -d)
-trap 'kill "$server" 2>/dev/null || true; rm -rf "$out"' EXIT
 server=
+cleanup() {
+    [ -z "$server" ] || kill "$server" 2>/dev/null || true
+    rm -rf "$out"
+}
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
 simulate=()
 if ! ls /dev/nvidia[0-9]* >/dev/null 2>&1; then
-    echo "No GPU here: the demo runs on the simulated accelerator (--simulate)."
+    echo "No GPU here: the demo takes the simulated accelerator (--simulate)."
     simulate=(--simulate)
 fi
-"$build/tests/scenarios/httpstore" --latency-ms 20 --port-file "$out/port" &
+# The store ends when the writing end of its input closes, so it cannot outlive this script.
+exec {hold}> >(exec "$python" "$here/examples/slow_store.py" --latency-ms 20 --stdin >"$out/url")
 server=$!
-for _ in $(seq 50); do [ -s "$out/port" ] && break; sleep 0.1; done
-"$build/gpufeed" run "${simulate[@]}" --price 28 --currency EUR -o "$out/demo.gpufeed" -- \
-    "$python" examples/train_images.py --data "http://127.0.0.1:$(cat "$out/port")" --workers 2 \
-    --steps 120 --compute-ms 25
-"$build/gpufeed" report "$out/demo.gpufeed" --html demo.html --price 28 && echo "HTML report: demo.html"
+for _ in $(seq 100); do
+    [ -s "$out/url" ] && break
+    sleep 0.1
+done
+[ -s "$out/url" ] || { echo "demo.sh: the store did not start" >&2; exit 1; }
+url=$(cat "$out/url")
+
+command=("$python" examples/train_images.py --data "$url" --workers 2 --steps 100 --compute-ms 25)
+echo "A training job reads images from a store that takes 20 ms for each (about 20 s):"
+echo "    gpufeed run ${simulate[*]:+${simulate[*]} }--price 28 --currency EUR -- ${command[*]}"
+cd "$here"
+"$build/gpufeed" run "${simulate[@]}" --price 28 --currency EUR -o demo.gpufeed --html demo.html -- \
+    "${command[@]}" {hold}>&-
+echo
+echo "The same as a page: demo.html. More: $build/gpufeed report demo.gpufeed --chains"

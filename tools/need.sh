@@ -1,24 +1,32 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# need.sh PACKAGE...: installs the Debian or Ubuntu packages that are missing. Without root it
-# prints the line to ask for and fails.
+# need.sh PACKAGE... [-- OPTIONAL...]: installs the Debian or Ubuntu packages that are missing.
+# Without root it prints the line to ask for, and fails if a package is missing that is not optional.
+# Elsewhere it does nothing: `meson setup` names what is missing.
 set -euo pipefail
+command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || exit 0
 
 missing=()
+needed=0
+optional=
 for package in "$@"; do
-    dpkg-query -W -f='${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q '^ii' || missing+=("$package")
+    if [ "$package" = -- ]; then
+        optional=1
+    elif ! dpkg-query -W -f='${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q '^.i'; then
+        missing+=("$package")
+        [ -n "$optional" ] || needed=1
+    fi
 done
-[ ${#missing[@]} -eq 0 ] && exit 0
+[ ${#missing[@]} -gt 0 ] || exit 0
 
-if ! command -v apt-get >/dev/null; then
-    echo "missing: ${missing[*]} (Debian names; install them with this system's package manager)" >&2
-    exit 1
-fi
 if [ "$(id -u)" -ne 0 ]; then
-    echo "Some packages are missing. Ask an administrator for:" >&2
-    echo "    apt-get update && apt-get install -y --no-install-recommends ${missing[*]}" >&2
-    echo "or take the relocatable tarball (make dist on another machine)." >&2
-    exit 1
+    {
+        echo "Some packages are missing. Ask an administrator for:"
+        echo "    apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
+        [ $needed = 0 ] && echo "It works without them too, but cannot follow wake-ups in the kernel." ||
+            echo "or take the relocatable tarball (make dist on another machine)."
+    } >&2
+    exit $needed
 fi
 echo "installing: ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
