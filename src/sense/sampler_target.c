@@ -109,22 +109,26 @@ static void file_target(const struct look *l, int fd, const char *path)
     }
 }
 
-/* Sockets that live shorter than the lists are old still tell their protocol (sockfs, xattr(7)). */
-static bool is_unix(const struct look *l, int fd)
+/* Sockets that live shorter than the lists are old still tell their protocol (sockfs, xattr(7)).
+ * One that is closed by now was no wait that we could name. */
+static enum target unlisted(const struct look *l, int fd)
 {
     char path[64], protocol[32];
     snprintf(path, sizeof(path), "/proc/%u/fd/%d", l->p->tgid, fd);
-    ssize_t n = getxattr(path, "system.sockprotoname", protocol, sizeof(protocol));
-    return n > 4 && starts(protocol, "UNIX");
+    if (getxattr(path, "system.sockprotoname", protocol, sizeof(protocol)) <= 0)
+        return TARGET_UNKNOWN;
+    return starts(protocol, "UNIX") ? TARGET_PIPE : TARGET_SOCKET;
 }
 
 static void socket_target(const struct look *l, int fd, uint64_t inode)
 {
     struct sampler_what *w = l->w;
     const struct sampler_socket *k = sampler_socket_find(l->s, l->p, inode, l->now);
-    bool local = k ? k->kind == SOCKET_UNIX : is_unix(l, fd);
-    w->target = local ? TARGET_PIPE : TARGET_SOCKET;
-    if (!k && local)
+    if (!k)
+        w->target = unlisted(l, fd);
+    else
+        w->target = k->kind == SOCKET_UNIX ? TARGET_PIPE : TARGET_SOCKET;
+    if (!k && w->target == TARGET_PIPE)
         w->channel = resource_inode_channel(BPF_FILE_UNIX, 0, inode);
     if (!k)
         return;
