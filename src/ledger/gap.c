@@ -134,13 +134,22 @@ static int64_t in_calls(const struct thread *th, int64_t t0, int64_t t1,
     return ns;
 }
 
-/* Calls are known to the nanosecond, sampled waits to half a period: a wait that mostly lies in a
- * call belongs to it, and what of it sticks out was another wait that nobody sampled. */
+/* Was a sampled wait inside a driver call? The moment when it was seen is exact, and so are
+ * calls; without it, where the most of it lies decides. */
+static bool seen_in_call(const struct thread *th, const struct event_wait *w)
+{
+    const struct event_call *call;
+    if (w->t_seen)
+        return call_at(th, w->t_seen) != NULL;
+    return in_calls(th, w->t_out, w->t_wake, &call) * 2 > w->t_wake - w->t_out;
+}
+
+/* The ends of sampled waits are off by up to half a period: what of a wait inside a call sticks
+ * out of it was another wait that nobody sampled. */
 static bool take_sampled_call(struct explaining *x, const struct event_wait *w)
 {
     const struct event_call *call;
-    int64_t all = w->t_wake - w->t_out;
-    if (in_calls(x->th, w->t_out, w->t_wake, &call) * 2 <= all)
+    if (!seen_in_call(x->th, w))
         return false;
     int64_t t0 = w->t_out > x->a ? w->t_out : x->a, t1 = w->t_wake < x->b ? w->t_wake : x->b;
     int64_t within = in_calls(x->th, t0, t1, &call);
@@ -156,12 +165,11 @@ static void take_outside_calls(struct explaining *x, const struct event_wait *w,
 static void take_spilt(struct explaining *x)
 {
     const struct waits *ws = &x->th->waits;
-    const struct event_call *call;
     for (size_t i = waits_after(ws, x->a); !x->sampled && i > ws->first; i--) {
         const struct event_wait *w = &ws->item[i - 1];
         if (x->a - w->t_in > NS_PER_S)
             break;
-        if (in_calls(x->th, w->t_out, w->t_wake, &call) * 2 <= w->t_wake - w->t_out)
+        if (!seen_in_call(x->th, w))
             x->sampled = w;
     }
     if (x->sampled && x->spilt)

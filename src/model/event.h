@@ -93,6 +93,7 @@ struct event_wait {
     uint64_t rx_bytes, tx_bytes;    /* TCP: totals of the connection at t_in */
     uint32_t rx_during;             /* TCP: bytes received from t_out to t_in */
     uint32_t tx_unsent;             /* TCP: bytes queued or in flight at t_out */
+    int64_t t_seen;                 /* WAIT_SAMPLED: when it was last seen, exact; 0 it was inferred */
 };
 
 enum thread_change { THREAD_START, THREAD_EXEC, THREAD_NAME, THREAD_EXIT };

@@ -294,7 +294,7 @@ static void emit_wait(struct sampler *s, struct sampler_thread *t, const struct 
 {
     struct event e = {.kind = EVENT_WAIT};
     e.wait = (struct event_wait){
-        .t_out = x->t_out, .t_wake = x->t_wake, .t_in = x->t_in, .tid = t->tid, .tgid = t->tgid,
+        .t_out = x->t_out, .t_wake = x->t_wake, .t_in = x->t_in, .t_seen = x->t_seen, .tid = t->tid, .tgid = t->tgid,
         .resource = w->resource, .target = w->target, .channel = w->channel,
         .flags = (uint8_t)(w->flags | flags | WAIT_SAMPLED),
     };
@@ -310,7 +310,7 @@ static void emit_wait(struct sampler *s, struct sampler_thread *t, const struct 
 static void emit_open(struct sampler *s, struct sampler_thread *t, int64_t until, uint8_t flags,
                       const struct sampler_sink *k)
 {
-    struct sampler_piece x = {t->clock.t_out, until, until, SAMPLER_ENDED};
+    struct sampler_piece x = {t->clock.t_out, until, until, SAMPLER_ENDED, t->clock.last};
     if (t->clock.begun && t->clock.blocked)
         emit_wait(s, t, &x, &t->what, flags, k);
 }

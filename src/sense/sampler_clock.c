@@ -39,7 +39,7 @@ static int read_plain(struct sampler_clock *c, const struct sampler_reading *r,
     int64_t half = c->done + (r->t - c->done) / 2;
     bool ended = c->blocked && !(r->blocked && r->same);
     if (ended)
-        out[n++] = (struct sampler_piece){c->t_out, half, half, SAMPLER_ENDED};
+        out[n++] = (struct sampler_piece){c->t_out, half, half, SAMPLER_ENDED, c->last};
     if (r->blocked && (!c->blocked || ended))
         c->t_out = half;
     c->blocked = r->blocked;
@@ -63,7 +63,7 @@ static int end_wait(struct sampler_clock *c, const struct sampler_reading *r,
     int64_t after = r->blocked ? slept / 2 : 0; /* of the sleep, in the new wait */
     int64_t t_in = clamp(r->t - after - run, c->t_out, r->t);
     int64_t t_wake = clamp(t_in - wait, c->t_out, t_in);
-    out[0] = (struct sampler_piece){c->t_out, t_wake, t_in, SAMPLER_ENDED};
+    out[0] = (struct sampler_piece){c->t_out, t_wake, t_in, SAMPLER_ENDED, c->last};
     book(c, r, run, wait);
     c->switches = r->switches;
     c->blocked = r->blocked;
@@ -83,7 +83,7 @@ static int run_on(struct sampler_clock *c, const struct sampler_reading *r,
     int64_t run = clamp(since(r->run_ns, c->run_ns), 0, all - wait);
     int64_t from = c->done;
     if (wait >= TURN_MIN)
-        out[n++] = (struct sampler_piece){from, from, from + wait, SAMPLER_CORE};
+        out[n++] = (struct sampler_piece){from, from, from + wait, SAMPLER_CORE, 0};
     book(c, r, run, wait);
     from += wait + run;
     if (r->blocked) {
@@ -93,7 +93,7 @@ static int run_on(struct sampler_clock *c, const struct sampler_reading *r,
         /* What is open at a reading was either a wait for a core or sleep. Once the thread has
          * got a core again its counter has told of the former: the rest was sleep. */
         if (switched && c->last - from > LAG_MAX) {
-            out[n++] = (struct sampler_piece){from, c->last, c->last, SAMPLER_SLEPT};
+            out[n++] = (struct sampler_piece){from, c->last, c->last, SAMPLER_SLEPT, 0};
             from = c->last;
         }
         c->done = from;

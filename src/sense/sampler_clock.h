@@ -44,6 +44,7 @@ enum sampler_piece_kind {
 struct sampler_piece {
     int64_t t_out, t_wake, t_in;
     enum sampler_piece_kind kind;
+    int64_t t_seen; /* SAMPLER_ENDED: the last reading that saw it */
 };
 
 #define SAMPLER_PIECES 3

@@ -117,12 +117,13 @@ static void call(struct ledger *l, int64_t t0, int64_t t1)
     ledger_push(l, &e);
 }
 
-static void sampled(struct ledger *l, int64_t t_out, int64_t t_in, enum target target)
+static void sampled(struct ledger *l, int64_t t_out, int64_t t_in, int64_t t_seen,
+                    enum target target)
 {
     struct event e = {.kind = EVENT_WAIT,
                       .wait = {.t_out = t_out, .t_wake = t_in, .t_in = t_in, .tid = TRAINER,
                                .tgid = TRAINER, .target = (uint8_t)target,
-                               .flags = WAIT_SAMPLED}};
+                               .flags = WAIT_SAMPLED, .t_seen = t_seen}};
     ledger_push(l, &e);
 }
 
@@ -140,9 +141,11 @@ static void borders_of_sampled_waits_give_way_to_calls(void **state)
         thread(l, 0, TRAINER, TRAINER, 1);
         taken(l, 10, true);
         for (int64_t t = 40 * MS; t < 4000 * MS; t += 40 * MS) {
-            sampled(l, t - 20 * MS + shift, t + shift, TARGET_FILE);
+            /* Once the moment of the sample is known, else the greater part has to tell. */
+            bool told = t % (80 * MS) == 0;
+            sampled(l, t - 20 * MS + shift, t + shift, told ? t - 10 * MS : 0, TARGET_FILE);
             kernel(l, t, t + 20 * MS);
-            sampled(l, t + shift, t + 20 * MS + shift, TARGET_SLEEP);
+            sampled(l, t + shift, t + 20 * MS + shift, told ? t + 10 * MS : 0, TARGET_SLEEP);
             call(l, t + 1000, t + 20 * MS);
             ledger_advance(l, t);
         }
@@ -185,7 +188,7 @@ static void rows_add_up_to_the_span(void **state)
             else if (rand() % 5 == 0)
                 call(l, t - rand() % (15 * MS), t);
             else if (rand() % 3 == 0)
-                sampled(l, t - rand() % (15 * MS), t, (enum target)(rand() % TARGET_COUNT));
+                sampled(l, t - rand() % (15 * MS), t, rand() % 2 ? t - MS : 0, (enum target)(rand() % TARGET_COUNT));
             else
                 wait(l, a, 100 + a % 2, t - rand() % (15 * MS), t, (enum target)(rand() % TARGET_COUNT),
                      rand() % 2 ? b : 0, 100 + b % 2, 0);
