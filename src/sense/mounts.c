@@ -60,17 +60,11 @@ static void unescape(char *text)
  * "10.0.0.1@tcp:/fs" and "user@host:/x" hold no secret and stay. */
 static void cut_secret(char *source)
 {
-    char *start = strstr(source, "://");
-    start = start ? start + 3 : source;
+    char *scheme = strstr(source, "://");
+    char *start = scheme ? scheme + 3 : source;
     size_t host = strcspn(start, "/");
-    char *at = NULL;
-    for (size_t i = 0; i < host; i++)
-        if (start[i] == '@')
-            at = start + i;
-    if (!at)
-        return;
-    char *colon = memchr(start, ':', (size_t)(at - start));
-    if (colon || start != source)
+    char *at = scheme ? memrchr(start, '@', host) : memchr(start, '@', host);
+    if (at && (scheme || memchr(start, ':', (size_t)(at - start))))
         memmove(start, at + 1, strlen(at + 1) + 1);
 }
 

@@ -182,18 +182,6 @@ uint32_t resource_of_dev(struct resources *r, uint32_t tgid, uint32_t dev, uint3
     return unpack(value, flags);
 }
 
-uint32_t resource_of_path(struct resources *r, uint32_t tgid, const char *path, uint8_t *flags)
-{
-    struct mounts other = {0};
-    const struct mounts *all = &r->mounts;
-    if (tgid && !mounts_read(&other, r->root, tgid, NULL))
-        all = &other;
-    const struct mount *m = mounts_by_path(all, path);
-    uint32_t number = m ? unpack(name_mount(r, m), flags) : 0;
-    mounts_clear(&other);
-    return number;
-}
-
 /* ---- peers ---- */
 
 static bool is_v4(const uint8_t addr[16])

@@ -46,8 +46,6 @@ void resources_free(struct resources *r); /* NULL is fine */
  */
 uint32_t resource_of_dev(struct resources *r, uint32_t tgid, uint32_t dev, uint32_t magic,
                          uint8_t *flags);
-/* The same for an absolute path. */
-uint32_t resource_of_path(struct resources *r, uint32_t tgid, const char *path, uint8_t *flags);
 /* *flags gains WAIT_STORAGE_PEER and WAIT_LOOPBACK. 0 for a socket without a peer. */
 uint32_t resource_of_socket(struct resources *r, const struct resource_socket *s, uint8_t *flags);
 /* A character device: *accelerator tells whether it is a GPU's node; 0 for ttys, null and such. */
