@@ -15,7 +15,7 @@ static int nap(long ms)
 
 int cuLaunchKernel(void)
 {
-    return nap(1);
+    return nap(5);
 }
 
 int cuCtxSynchronize(void)

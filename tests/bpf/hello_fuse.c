@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hello_fuse MOUNTPOINT: a file system with one file, "hello", whose every read
- * takes 20 ms of sleep in the daemon. Runs in the foreground until it is killed or unmounted.
+ * takes 40 ms of sleep in the daemon. Runs in the foreground until it is killed or unmounted.
  */
 #define FUSE_USE_VERSION 35
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 
 #define FILE_BYTES 65536
-#define READ_NS 20000000L
+#define READ_NS 40000000L
 
 static int hello_getattr(const char *path, struct stat *st, struct fuse_file_info *fi)
 {
