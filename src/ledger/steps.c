@@ -331,12 +331,14 @@ static void enumerate(struct steps *s, const struct thread *th, int worker, int6
 }
 
 /* Was this one taken before the next of `m`? */
-static bool before(const struct steps *s, int i, const struct made_by *m)
+static bool before(const struct steps *s, int i, const struct made_by *m, int64_t t0)
 {
     const struct made_by *o = s->maker[i];
     if (o == m || o->head == o->tail || m->head == m->tail)
         return false;
     int64_t end = o->ends[o->head % QUEUE_MAX], mine = m->ends[m->head % QUEUE_MAX];
+    if (end > t0)
+        return false;
     if (!s->totals.processes)
         return end < mine;
     if (end > m->last && end > mine)
@@ -361,26 +363,61 @@ static void end_step(struct steps *s, const struct thread *th, int64_t end)
     s->open = false;
 }
 
-/* Ends the open step at t0, with those deliveries in between that nobody waited for. */
-static void end_steps(struct steps *s, const struct thread *th, const struct made_by *m, int64_t t0)
+struct taken {
+    uint64_t serial;
+    int64_t end;
+};
+
+static struct taken take_oldest(struct made_by *m)
 {
-    uint64_t unawaited[QUEUE_MAX];
+    unsigned at = m->head++ % QUEUE_MAX;
+    m->consumed++;
+    return (struct taken){m->queue[at], m->ends[at]};
+}
+
+static int by_end(const void *a, const void *b)
+{
+    const struct taken *x = a, *y = b;
+    return x->end < y->end ? -1 : x->end > y->end;
+}
+
+/*
+ * Ends the open step at t0, with those deliveries in between that nobody waited for. `fresh`: the
+ * thread was woken by m's newest delivery, so what m delivered before was taken unnoticed.
+ */
+static void end_steps(struct steps *s, const struct thread *th, struct made_by *m, int64_t t0,
+                      int64_t fresh)
+{
+    struct taken unnoticed[QUEUE_MAX];
     int count = 0;
+    while (m->tail - m->head > 1 && m->ends[(m->head + 1) % QUEUE_MAX] <= fresh &&
+           m->ends[m->head % QUEUE_MAX] <= t0 && count < QUEUE_MAX)
+        unnoticed[count++] = take_oldest(m);
     for (int i = 0; i < s->makers; i++)
-        while (count < QUEUE_MAX && before(s, i, m)) {
-            struct made_by *o = s->maker[i];
-            unawaited[count++] = o->queue[o->head++ % QUEUE_MAX];
-            o->consumed++;
-        }
+        while (count < QUEUE_MAX && before(s, i, m, t0))
+            unnoticed[count++] = take_oldest(s->maker[i]);
     if (!s->open)
         return;
-    int64_t from = s->step.t1, own = t0 - from;
+    qsort(unnoticed, (size_t)count, sizeof(unnoticed[0]), by_end);
+    int64_t from = s->step.t1, at = from;
     for (int i = 0; i <= count; i++) {
-        int64_t cut = from + own * (i + 1) / (count + 1);
-        end_step(s, th, cut);
+        int64_t cut = from + (t0 - from) * (i + 1) / (count + 1);
+        if (i < count && cut < unnoticed[i].end)
+            cut = unnoticed[i].end; /* not before it was there */
+        at = cut > at ? cut : at;
+        end_step(s, th, i < count ? at : t0);
         if (i < count)
-            begin_step(s, cut, cut, unawaited[i]);
+            begin_step(s, at, at, unnoticed[i].serial);
     }
+}
+
+/* A thread of the launching process that was asked by it and soon answered, or that only handed a
+ * lock over, is no loader: PyTorch's queue threads are such. */
+static bool only_helped(const struct steps *s, uint32_t key, const struct event_wait *w,
+                        const struct maker *m)
+{
+    bool answered = m->idle_ns > 0 && m->t1 - m->t0 < ANSWER_NS;
+    return answered || (!known_maker(s, key) && w->t_wake - w->t_out < LOADER_NS);
 }
 
 /* The worker behind a wake, its queue brought up to date. NULL: not a loader's. */
@@ -403,7 +440,7 @@ static struct made_by *delivered_by(struct steps *s, const struct thread *th,
     if (!process && k.maker.thread->tgid != th->tgid)
         process = true; /* a helper thread of this process hands on what a process made */
     uint32_t key = process ? k.maker.thread->tgid : x->tid;
-    if (!process && (s->totals.processes || (!known_maker(s, key) && w->t_wake - w->t_out < LOADER_NS)))
+    if (!process && (s->totals.processes || only_helped(s, key, w, &k.maker)))
         return NULL;
     struct made_by *m = maker_of(s, key);
     if (!m)
@@ -418,11 +455,11 @@ static struct made_by *delivered_by(struct steps *s, const struct thread *th,
 }
 
 static void take(struct steps *s, const struct thread *th, struct made_by *m, int64_t t0,
-                 int64_t t1)
+                 int64_t t1, int64_t fresh)
 {
     for (int i = 0; i < s->makers; i++)
         enumerate(s, th, i, t1);
-    end_steps(s, th, m, t0);
+    end_steps(s, th, m, t0, fresh);
     uint64_t serial = REPLAY_NONE;
     if (m->head != m->tail && m->ends[m->head % QUEUE_MAX] <= t1)
         serial = m->queue[m->head++ % QUEUE_MAX];
@@ -457,13 +494,32 @@ static void cut_at_syncs(struct steps *s, const struct thread *th, int64_t until
     }
 }
 
-/* The wait that tells most of the last delivery: the longest one that its process ended. */
-static const struct event_wait *longer_of_burst(const struct event_wait *so_far,
-                                                const struct event_wait *w)
+/* The waits from w on that no driver call of the thread separates: one fetching of a batch. */
+struct fetch {
+    const struct event_wait *first, *last;
+    struct made_by *by; /* of the last delivery; NULL: none came from a loader */
+    int64_t fresh;      /* when its newest delivery woke the thread; INT64_MIN: it was there */
+};
+
+static struct fetch fetch_from(struct steps *s, const struct thread *th, size_t i)
 {
-    if (w->waker_tgid != so_far->waker_tgid)
-        return w;
-    return w->t_wake - w->t_out > so_far->t_wake - so_far->t_out ? w : so_far;
+    const struct event_wait *w = &th->waits.item[i];
+    struct fetch f = {w, w, NULL, INT64_MIN};
+    for (; i < th->waits.count; i++) {
+        const struct event_wait *v = &th->waits.item[i];
+        if (v != w && calls_between(s, th, w->t_in, v->t_in))
+            break;
+        struct made_by *m = is_delivery(s, th, v) ? delivered_by(s, th, v) : NULL;
+        if (!m)
+            continue;
+        if (f.by != m)
+            f.fresh = INT64_MIN;
+        if (v->waker_tid == m->hop || v->waker_tid == m->tid)
+            f.fresh = v->t_wake;
+        f.by = m;
+        f.last = v;
+    }
+    return f;
 }
 
 void steps_advance(struct steps *s, int64_t until)
@@ -477,22 +533,15 @@ void steps_advance(struct steps *s, int64_t until)
         s->at = w->t_in;
         if (!is_delivery(s, th, w) || w->t_out < (s->open ? s->step.t1 : INT64_MIN))
             continue;
-        const struct event_wait *last = w, *longest = w;
-        size_t j = i;
-        for (; j < th->waits.count && !calls_between(s, th, w->t_in, th->waits.item[j].t_in); j++)
-            if (is_delivery(s, th, &th->waits.item[j])) {
-                last = &th->waits.item[j];
-                longest = longer_of_burst(longest, last);
-            }
-        if (last->t_in > until) {
+        struct fetch f = fetch_from(s, th, i - 1);
+        if (f.last->t_in > until) {
             s->at = w->t_in - 1; /* not all of it is known yet */
             return;
         }
-        struct made_by *m = delivered_by(s, th, longest);
-        if (!m)
+        if (!f.by)
             continue;
-        take(s, th, m, w->t_out, last->t_in);
-        s->at = last->t_in;
+        take(s, th, f.by, f.first->t_out, f.last->t_in, f.fresh);
+        s->at = f.last->t_in;
         i = waits_after(&th->waits, s->at);
     }
     if (!s->makers)

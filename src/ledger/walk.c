@@ -362,9 +362,6 @@ bool walk_turn(struct walk *k, const struct thread *x, const struct thread *cons
     return true;
 }
 
-/* A turn that began with a question and was this short is an answer, not a making. */
-#define ANSWER_NS (2 * NS_PER_MS)
-
 static bool only_answered(const struct walk *k, const struct thread *x, int64_t t)
 {
     struct turn turn;

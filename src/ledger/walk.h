@@ -22,6 +22,8 @@
 #include "ledger/thread.h"
 
 #define WALK_DEPTH_MAX 8
+/* A turn that began with a question and was this short is an answer, not a making. */
+#define ANSWER_NS (2 * NS_PER_MS)
 
 struct walk_links {
     int count;
