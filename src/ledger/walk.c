@@ -264,13 +264,18 @@ static void compose(struct walk *k, const struct thread *x, int64_t t0, int64_t 
     m.pools = 0;
     m.out = out;
     take_waits(k, &m);
+    struct maker made = {.thread = NULL};
     for (int i = 0; i < m.pools; i++) {
+        k->maker.thread = NULL;
         follow(k, &m, &m.pool[i]);
+        if (k->maker.thread && m.pool[i].ns * 2 > t1 - t0)
+            made = k->maker; /* most of this turn was waiting for it */
         /* time-outs of the same queue belong to what came at last */
         int64_t share = i == m.pools - 1 ? m.nobody : 0;
         shares_add_scaled(out, &m.pool[i].parts, m.pool[i].ns + share);
         m.nobody -= share;
     }
+    k->maker = made;
     shares_add(out, m.nobody_cause, 0, m.nobody);
     shares_add(out, cpu_cause(k, &m), 0, m.cpu);
     if (k->links)
