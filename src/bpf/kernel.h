@@ -220,6 +220,7 @@ struct bpf_iter__task {
 
 /* Constants of the kernel's ABI. */
 #define PF_KTHREAD 0x00200000
+#define PF_IO_WORKER 0x00000010 /* io_uring's threads: their registers tell no system call */
 #define TASK_UNINTERRUPTIBLE 0x0002
 #define TASK_DEAD 0x0080
 #define AF_UNIX 1

@@ -59,9 +59,13 @@ static __always_inline void emit(struct thread *t, struct task_struct *p, u64 no
 /* Why a thread that goes to sleep does so. */
 static __always_inline void explain(struct thread *t, struct task_struct *p)
 {
-    struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(p);
-    s64 nr = REGS_SYSCALL(regs);
+    struct pt_regs *regs;
+    s64 nr;
 
+    if (p->flags & PF_IO_WORKER)
+        return;
+    regs = (struct pt_regs *)bpf_task_pt_regs(p);
+    nr = REGS_SYSCALL(regs);
     t->syscall = nr;
     if (nr < 0) {
         t->flags |= BPF_OFF_FAULT;
