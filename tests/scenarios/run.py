@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 import scenarios
 import truth
 from ranks import environment
-from world import Unavailable, World, drop_cache, fill
+from world import Unavailable, World, drop_cache, fill, sweep
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
@@ -199,13 +199,15 @@ def execute(s, options, name):
         return Outcome(truth.accounts(log, not s.args.get("pinned")), reports, out)
 
 
-def accelerator(reports, device):
-    """(report, index) of the accelerator with that number that a job held."""
-    for r in reports:
+def accelerator(account, reports):
+    """(report, index) of the accelerator of that account: by its number, and where each rank had a
+    gpufeed of its own (which counts its devices from 0), by its rank."""
+    own = len(reports) > 1
+    for r in [reports[account["rank"]]] if own else reports:
         for i, a in enumerate(r["accelerators"]):
-            if a["id"].endswith(f":{device}") and a["state"]["unused"] < 0.5:
+            if (own or a["id"].endswith(f":{account['device']}")) and a["state"]["unused"] < 0.5:
                 return r, i
-    raise Wrong(f"no report shows device {device}")
+    raise Wrong(f"no report shows device {account['device']}")
 
 
 def rows_of(report, index):
@@ -235,7 +237,7 @@ def held(ledger, total):
 
 def compare(account, reports, points, unknown_limit):
     """(rows of (key, truth, ledger, off), complaints) of one device."""
-    report, index = accelerator(reports, account["device"])
+    report, index = accelerator(account, reports)
     ledger, total = ledger_vector(report, index)
     complaints, rows = [], []
     seconds = report["accelerators"][index]["seconds"]
@@ -422,6 +424,7 @@ def main():
     def interrupted(*_):
         raise KeyboardInterrupt
     signal.signal(signal.SIGTERM, interrupted)
+    sweep()
     runners = []
     try:
         for mode in modes(options):

@@ -182,7 +182,7 @@ class Accountant:
 
 
 def accounts(folder, pageable=True):
-    """One per device, in order: {"device", "span_ns", "shares": {cause or "compute": share}}."""
+    """One per device, in order: {"device", "rank", "span_ns", "shares": {cause or "compute": share}}."""
     mains, workers = load(folder)
     result = []
     for main in mains:
@@ -192,6 +192,6 @@ def accounts(folder, pageable=True):
                 if line["pid"] == main["pid"]:
                     lines[line["n"]] = line
         span, account = Accountant(main, mains, lines, pageable).run()
-        result.append({"device": main["device"], "span_ns": span,
+        result.append({"device": main["device"], "rank": main["rank"], "span_ns": span,
                        "shares": {k: v / span for k, v in sorted(account.items()) if v}})
     return result

@@ -3,10 +3,14 @@
 
 A World owns all that it makes, under names that hold its process number, and takes it down in
 reverse order on close(), whatever happened. Helpers also die with this process (setpriv
---pdeathsig, or their standard input closing), so that not even SIGKILL leaves one running.
+--pdeathsig, or their standard input closing), so that not even SIGKILL leaves one running; the
+mounts, namespaces and groups that it does leave are swept away by the next run.
 """
+import glob
 import os
+import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -42,6 +46,36 @@ def fill(folder, files, size):
     os.sync()
 
 
+def orphaned(name):
+    """Does this name hold the number of a World's process that is gone?"""
+    owner = re.match(r"gpufeed(\d+)-", os.path.basename(name))
+    return bool(owner) and not os.path.exists(f"/proc/{owner.group(1)}")
+
+
+def sweep():
+    """Takes down what killed runs left behind."""
+    for tmp in filter(orphaned, glob.glob(os.path.join(tempfile.gettempdir(), "gpufeed*-*"))):
+        with open("/proc/self/mounts", encoding="utf-8") as f:
+            mounts = [line.split()[1] for line in f]
+        for mount in reversed(mounts):
+            if mount.startswith(tmp + "/"):
+                sh("umount", "-l", mount, check=False)
+        for line in sh("losetup", "-l", "-n", "-O", "NAME,BACK-FILE", check=False).splitlines():
+            device, _, backing = line.partition(" ")
+            if backing.strip().startswith(tmp + "/"):
+                sh("losetup", "-d", device, check=False)
+        shutil.rmtree(tmp, ignore_errors=True)
+    for line in sh("ip", "netns", check=False).splitlines():
+        if orphaned(line.split()[0]):
+            sh("ip", "netns", "del", line.split()[0], check=False)
+    for group in filter(orphaned, glob.glob("/sys/fs/cgroup/gpufeed*-*") +
+                        glob.glob("/sys/fs/cgroup/*/gpufeed*-*")):
+        try:
+            os.rmdir(group)
+        except OSError as e:
+            print(f"cleanup: {group}: {e.strerror}")
+
+
 class World:
     def __init__(self, tools):
         self.tools = tools  # folder with httpstore and slowfs
@@ -53,11 +87,15 @@ class World:
         self.undo.append(lambda: shutil.rmtree(self.tmp, ignore_errors=True))
 
     def close(self):
+        """Undoes all, last first; neither an error nor a signal keeps the rest from being undone."""
+        old = {s: signal.signal(s, signal.SIG_IGN) for s in (signal.SIGINT, signal.SIGTERM)}
         while self.undo:
             try:
                 self.undo.pop()()
-            except Exception as e:  # the others must still be undone
+            except Exception as e:
                 print(f"cleanup: {e}")
+        for s, handler in old.items():
+            signal.signal(s, handler)
 
     def __enter__(self):
         return self
