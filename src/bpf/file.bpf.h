@@ -171,9 +171,9 @@ static __always_inline void describe_poll(struct thread *t, struct task_struct *
         return;
     if (count > 1)
         t->flags |= BPF_OFF_MULTI;
-    if (count >= POLL_LOOK ? bpf_probe_read_user(list, sizeof(list), (void *)array)
-                           : bpf_probe_read_user(list, (count & 3) * sizeof(list[0]),
-                                                 (void *)array)) {
+    if (count >= POLL_LOOK
+            ? bpf_probe_read_user(list, sizeof(list), (void *)array)
+            : bpf_probe_read_user(list, (count & 3) * sizeof(list[0]), (void *)array)) {
         count_lost(BPF_LOST_FILE);
         return;
     }
@@ -202,7 +202,8 @@ struct fd_set_user {
 
 int take_bit(struct fd_set_user *set);
 
-/* Takes the lowest bit out of the set; -1: it is empty. Global, so that it is verified only once. */
+/* Takes the lowest bit out of the set; -1: it is empty. Global, so that it is verified only once.
+ */
 __noinline int take_bit(struct fd_set_user *set)
 {
     if (!set)
@@ -299,8 +300,8 @@ static __always_inline void epoll_ready(struct thread *t)
     describe_file(t, file);
     t->flags &= ~BPF_OFF_MULTI;
     if (t->file_kind == BPF_FILE_TCP) /* nothing was waiting to be read when it went to sleep */
-        t->rx_out -= FIELD(struct tcp_sock, t->sock, rcv_nxt) -
-                     FIELD(struct tcp_sock, t->sock, copied_seq);
+        t->rx_out -=
+            FIELD(struct tcp_sock, t->sock, rcv_nxt) - FIELD(struct tcp_sock, t->sock, copied_seq);
 }
 
 /* Opening or looking up a path: the file system where the walk stands. */

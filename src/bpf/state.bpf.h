@@ -19,17 +19,17 @@
 
 /* Set by user space before loading. */
 const volatile u8 syscall_class[BPF_SYSCALLS];
-const volatile bool have_prev_state; /* sched_switch hands over the state (from 5.18 on) */
-const volatile bool have_cast;       /* the kfunc bpf_rdonly_cast exists (from 6.2 on) */
+const volatile bool have_prev_state;  /* sched_switch hands over the state (from 5.18 on) */
+const volatile bool have_cast;        /* the kfunc bpf_rdonly_cast exists (from 6.2 on) */
 const volatile u32 short_runnable_ns; /* preemptions shorter than this are summed up */
 
 /* The kernel stack tells interrupts; set once calibrated, after loading. */
 bool irq_by_stack;
 
 struct thread {
-    u64 t_out;  /* 0: on a core */
-    u64 t_wake; /* 0: nobody woke it yet */
-    u64 t_in;   /* end of the last interval that was reported */
+    u64 t_out;       /* 0: on a core */
+    u64 t_wake;      /* 0: nobody woke it yet */
+    u64 t_in;        /* end of the last interval that was reported */
     u64 runnable_ns; /* short preemptions that were not reported yet */
     u32 flags;
     u32 waker_tid, waker_tgid, waker_kind;
@@ -37,7 +37,7 @@ struct thread {
     u32 file_kind;
     u64 ino;
     u32 dev, magic;
-    u64 sock;  /* kernel addresses; only ever read through fault-safe loads */
+    u64 sock; /* kernel addresses; only ever read through fault-safe loads */
     u64 epoll;
     u64 rx_out;
     u32 unsent;
@@ -110,16 +110,16 @@ static __always_inline void *bpf_rdonly_cast(void *object, u32 btf_id)
 
 /* ((type *)address)->field of an untrusted address: a plain load where the kernel allows it. Also
  * for pointers in trusted types: the verifier searches all of BTF for each of those (1 ms). */
-#define FIELD(type, address, field)                                                               \
-    ({                                                                                            \
-        u64 address_ = (u64)(address);                                                            \
-        typeof(((type *)0)->field) value_ = 0;                                                    \
-        if (have_cast)                                                                            \
-            value_ = ((type *)bpf_rdonly_cast((void *)address_, bpf_core_type_id_kernel(type)))   \
-                         ->field;                                                                 \
-        else                                                                                      \
-            bpf_probe_read_kernel(&value_, sizeof(value_), &((type *)address_)->field);           \
-        value_;                                                                                   \
+#define FIELD(type, address, field)                                                                \
+    ({                                                                                             \
+        u64 address_ = (u64)(address);                                                             \
+        typeof(((type *)0)->field) value_ = 0;                                                     \
+        if (have_cast)                                                                             \
+            value_ =                                                                               \
+                ((type *)bpf_rdonly_cast((void *)address_, bpf_core_type_id_kernel(type)))->field; \
+        else                                                                                       \
+            bpf_probe_read_kernel(&value_, sizeof(value_), &((type *)address_)->field);            \
+        value_;                                                                                    \
     })
 
 static __always_inline void count_lost(u32 reason)

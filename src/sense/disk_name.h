@@ -13,7 +13,8 @@
 
 /* dev: MAJOR << 20 | MINOR. false: no such block device below root. */
 bool disk_name_of_dev(const char *root, uint32_t dev, char *buf, size_t size);
-/* The same for a node such as "/dev/mapper/vg-data" or "/dev/sda1"; its last part must be the kernel's name or a mapper name. */
+/* The same for a node such as "/dev/mapper/vg-data" or "/dev/sda1"; its last part must be the
+ * kernel's name or a mapper name. */
 bool disk_name_of_node(const char *root, const char *node, char *buf, size_t size);
 
 #endif

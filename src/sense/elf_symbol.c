@@ -50,8 +50,7 @@ static int match(const char *name, size_t room, const char *const *names, size_t
 }
 
 static int scan(const struct image *f, const Elf64_Ehdr *h, const Elf64_Shdr *symbols,
-                const Elf64_Shdr *texts, const char *const *names, uint64_t *offsets,
-                size_t count)
+                const Elf64_Shdr *texts, const char *const *names, uint64_t *offsets, size_t count)
 {
     const Elf64_Sym *s = part(f, symbols->sh_offset, symbols->sh_size);
     const char *text = part(f, texts->sh_offset, texts->sh_size);

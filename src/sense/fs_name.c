@@ -7,11 +7,11 @@
 #include <string.h>
 
 enum style {
-    STYLE_URL,     /* scheme://source, "host:/path" becomes host/path */
-    STYLE_SHARE,   /* scheme: and the source, which starts with // */
-    STYLE_SOURCE,  /* scheme and source as it is */
-    STYLE_DAEMON,  /* fuse:subtype and the mount point */
-    STYLE_POINT,   /* type and mount point */
+    STYLE_URL,    /* scheme://source, "host:/path" becomes host/path */
+    STYLE_SHARE,  /* scheme: and the source, which starts with // */
+    STYLE_SOURCE, /* scheme and source as it is */
+    STYLE_DAEMON, /* fuse:subtype and the mount point */
+    STYLE_POINT,  /* type and mount point */
 };
 
 struct fs_row {

@@ -20,7 +20,8 @@ bool fs_magic_remote(uint32_t magic); /* linux/magic.h and the file systems' own
 
 /* "nfs://10.0.0.4/data", "fuse:blobfuse2 /mnt/data", "disk nvme0n1 (/data)", "tmpfs /dev/shm". */
 void fs_name_add(struct str *out, const char *root, const struct mount *m, bool *remote);
-/* Without a mount: "disk vda", "fuse", "tmpfs", "file system 0:45". Returns whether it is remote. */
+/* Without a mount: "disk vda", "fuse", "tmpfs", "file system 0:45". Returns whether it is remote.
+ */
 bool fs_name_add_unmounted(struct str *out, const char *root, uint32_t dev, uint32_t magic);
 
 /* The mount that holds an overlay's upper, else first lower layer; NULL: no overlay or not seen. */

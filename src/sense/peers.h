@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "Azure Blob" for "acct.blob.core.windows.net"; NULL: not known as storage. Case does not matter. */
+/* "Azure Blob" for "acct.blob.core.windows.net"; NULL: not known as storage. Case does not matter.
+ */
 const char *peer_storage_name(const char *host);
 const char *peer_storage_port(uint16_t port);
 

@@ -16,11 +16,11 @@
 #include <string.h>
 
 #define HOSTS_MAX 4096
-#define PEERS_MAX 4096      /* beyond that a peer is named without its port */
+#define PEERS_MAX 4096       /* beyond that a peer is named without its port */
 #define EPHEMERAL_PORT 32768 /* ip_local_port_range starts here */
-#define RETRY_EVERY 256     /* a device without a mount is looked up again after as many asks */
-#define FLAG_SHIFT 32       /* cached value: name, flags << FLAG_SHIFT */
-#define UNKNOWN_SHIFT 40    /* ... and how often an unknown device was asked for */
+#define RETRY_EVERY 256      /* a device without a mount is looked up again after as many asks */
+#define FLAG_SHIFT 32        /* cached value: name, flags << FLAG_SHIFT */
+#define UNKNOWN_SHIFT 40     /* ... and how often an unknown device was asked for */
 #define MISC_MAJOR 10
 #define FUSE_MINOR 229
 #define NVIDIA_MAJOR 195
@@ -36,7 +36,7 @@ struct resources {
     struct intern *names; /* borrowed */
     struct peer_origin *origins;
     size_t origin_count;
-    struct mounts mounts;  /* gpufeed's own view */
+    struct mounts mounts;                         /* gpufeed's own view */
     struct map by_dev, by_peer, by_char, by_host; /* by_host: index + 1 into hosts */
     struct host *hosts;
     size_t host_count, host_cap;
@@ -217,7 +217,8 @@ void resource_learn_host(struct resources *r, const uint8_t addr[16], const char
 {
     struct in6_addr numeric;
     uint64_t at, key = mix_addr(addr, 0);
-    if (!*host || inet_pton(AF_INET, host, &numeric) == 1 || inet_pton(AF_INET6, host, &numeric) == 1)
+    if (!*host || inet_pton(AF_INET, host, &numeric) == 1 ||
+        inet_pton(AF_INET6, host, &numeric) == 1)
         return;
     const char *old = host_of(r, addr);
     if (old && strcmp(old, host) == 0)

@@ -24,9 +24,9 @@
 struct resources; /* opaque */
 
 struct resource_opts {
-    const char *root;            /* /proc and /sys are read below it; NULL: the live machine */
-    struct intern *names;        /* borrowed, must outlive */
-    const char *const *origins;  /* --origin texts; copied */
+    const char *root;           /* /proc and /sys are read below it; NULL: the live machine */
+    struct intern *names;       /* borrowed, must outlive */
+    const char *const *origins; /* --origin texts; copied */
     size_t origin_count;
 };
 

@@ -17,8 +17,8 @@ enum syscall_kind {
     SYSCALL_CHANGE, /* rename, unlink, mkdir: changes folders */
     SYSCALL_POLL,   /* poll, select, epoll_wait */
     SYSCALL_FUTEX,
-    SYSCALL_LOCK,   /* file and System V locks: freed by another thread */
-    SYSCALL_QUEUE,  /* message queues */
+    SYSCALL_LOCK,  /* file and System V locks: freed by another thread */
+    SYSCALL_QUEUE, /* message queues */
     SYSCALL_SLEEP,
     SYSCALL_CHILD,
     SYSCALL_MEMORY, /* mmap, munmap, brk: the address space's lock, or memory */

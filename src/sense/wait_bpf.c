@@ -29,9 +29,9 @@ struct wait_bpf {
     struct wait_probes probes;
     struct ring_buffer *ring;
     struct wait_threads threads;
-    struct map daemons; /* of FUSE: see wait_event.h */
+    struct map daemons;          /* of FUSE: see wait_event.h */
     struct resources *resources; /* borrowed */
-    wait_bpf_fn fn; /* of the poll that runs */
+    wait_bpf_fn fn;              /* of the poll that runs */
     void *arg;
     int stopped; /* what fn returned */
     uint64_t delivered;
@@ -121,8 +121,11 @@ static int on_task(struct wait_bpf *w, const struct bpf_task *r)
 static int on_call(struct wait_bpf *w, const struct bpf_call *r)
 {
     struct event event = {.kind = EVENT_CALL,
-                          .call = {.t0 = (int64_t)r->t0, .t1 = (int64_t)r->t1,
-                                   .device = UINT32_MAX, .pid = r->tgid, .tid = r->tid,
+                          .call = {.t0 = (int64_t)r->t0,
+                                   .t1 = (int64_t)r->t1,
+                                   .device = UINT32_MAX,
+                                   .pid = r->tgid,
+                                   .tid = r->tid,
                                    .kind = (uint8_t)r->call}};
     return deliver(w, &event);
 }

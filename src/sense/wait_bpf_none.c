@@ -4,8 +4,9 @@
 
 static int none(struct error *e)
 {
-    return error_set(e, STATUS_MISSING, "gpufeed was built without BPF: no wait chain "
-                                        "(install clang, bpftool and libbpf and build again)");
+    return error_set(e, STATUS_MISSING,
+                     "gpufeed was built without BPF: no wait chain "
+                     "(install clang, bpftool and libbpf and build again)");
 }
 
 int wait_bpf_open(struct wait_bpf **ret, const struct wait_bpf_opts *o, struct error *e)

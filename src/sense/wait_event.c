@@ -13,8 +13,8 @@ static bool has_socket(const struct bpf_off *o)
 
 static void fill_socket(struct event_wait *w, const struct bpf_off *o, struct resources *r)
 {
-    struct resource_socket s = {.port = o->peer_port, .local_port = o->local_port,
-                                .netns = o->netns};
+    struct resource_socket s = {
+        .port = o->peer_port, .local_port = o->local_port, .netns = o->netns};
     memcpy(s.addr, o->addr, sizeof(s.addr));
     memcpy(s.local_addr, o->local_addr, sizeof(s.local_addr));
     w->resource = resource_of_socket(r, &s, &w->flags);
@@ -69,8 +69,8 @@ static enum target of_file(struct event_wait *w, const struct bpf_off *o, struct
     }
 }
 
-static enum target of_fault_file(struct event_wait *w, const struct bpf_off *o,
-                                 struct resources *r, enum target found)
+static enum target of_fault_file(struct event_wait *w, const struct bpf_off *o, struct resources *r,
+                                 enum target found)
 {
     w->resource = resource_of_dev(r, o->tgid, o->fault_dev, 0, &w->flags);
     w->channel = resource_inode_channel(BPF_FILE_REGULAR, o->fault_dev, o->fault_ino);
@@ -151,8 +151,8 @@ static void use_daemon(struct event_wait *w, const struct bpf_off *o, struct map
 void wait_event_fill(struct event_wait *ret, const struct bpf_off *o, struct resources *r,
                      struct map *daemons)
 {
-    struct event_wait w = {.t_out = (int64_t)o->t_out, .t_in = (int64_t)o->t_in,
-                           .tid = o->tid, .tgid = o->tgid};
+    struct event_wait w = {
+        .t_out = (int64_t)o->t_out, .t_in = (int64_t)o->t_in, .tid = o->tid, .tgid = o->tgid};
     bool woken = o->t_wake >= o->t_out && o->t_wake <= o->t_in && o->t_wake;
     w.t_wake = woken ? (int64_t)o->t_wake : w.t_in;
     if (o->flags & BPF_OFF_OPEN)

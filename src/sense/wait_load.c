@@ -129,8 +129,9 @@ static int load_error(struct error *e, int code)
                          "the wait chain is not permitted: %s is missing (or run as root)",
                          missing);
     if (code == EPERM)
-        return error_set(e, STATUS_DENIED, "the kernel refuses BPF programs (lockdown, or a "
-                                           "container's seccomp filter)");
+        return error_set(e, STATUS_DENIED,
+                         "the kernel refuses BPF programs (lockdown, or a "
+                         "container's seccomp filter)");
     return error_set(e, STATUS_MISSING, "this kernel cannot load the wait chain: %s",
                      strerror(code));
 }
@@ -170,7 +171,8 @@ static int load(struct wait_load *l, const struct wait_bpf_opts *o, struct error
         return *missing ? load_error(e, EPERM)
                         : error_set(e, STATUS_MISSING,
                                     "this kernel has no type information (/sys/kernel/btf/"
-                                    "vmlinux: %s)", strerror(code));
+                                    "vmlinux: %s)",
+                                    strerror(code));
     }
     bool cast = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0 && !o->as_old;
     int code = load_once(l, btf, o, cast);
@@ -287,7 +289,8 @@ int64_t wait_load_run_time(const struct wait_load *l, const char *name, uint64_t
 {
     uint64_t time = 0, count = 0;
     struct bpf_program *p;
-    bpf_object__for_each_program(p, l->skel->obj) {
+    bpf_object__for_each_program(p, l->skel->obj)
+    {
         struct bpf_prog_info info = {0};
         uint32_t size = sizeof(info);
         int fd = bpf_program__fd(p);

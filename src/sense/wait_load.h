@@ -13,8 +13,13 @@
 #include <stdint.h>
 
 /* Slots of the map `counts`. */
-enum { WAIT_COUNT_TASK_OK, WAIT_COUNT_TASK_BAD, WAIT_COUNT_IRQ_BAD, WAIT_COUNT_IRQ_OK,
-       WAIT_COUNT_ADDED };
+enum {
+    WAIT_COUNT_TASK_OK,
+    WAIT_COUNT_TASK_BAD,
+    WAIT_COUNT_IRQ_BAD,
+    WAIT_COUNT_IRQ_OK,
+    WAIT_COUNT_ADDED
+};
 
 #define WAIT_LINKS_MAX 32
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAKES_MAX 4096 /* processes whose wakes are counted at a time */
+#define WAKES_MAX 4096      /* processes whose wakes are counted at a time */
 #define FOLLOWED UINT64_MAX /* instead of a count: its threads are being announced */
 
 void wait_threads_clear(struct wait_threads *t)
@@ -85,8 +85,11 @@ static void rename_exec(struct wait_threads *t, const struct bpf_task *r)
 
 bool wait_threads_task(struct wait_threads *t, const struct bpf_task *r, struct event_thread *ret)
 {
-    struct event_thread e = {.t = (int64_t)r->t, .tid = r->tid, .tgid = r->tgid,
-                             .parent_tgid = r->parent_tgid, .job = !r->outside};
+    struct event_thread e = {.t = (int64_t)r->t,
+                             .tid = r->tid,
+                             .tgid = r->tgid,
+                             .parent_tgid = r->parent_tgid,
+                             .job = !r->outside};
     struct wait_thread *known = find(t, r->tid);
     memcpy(e.name, r->comm, sizeof(e.name));
     e.name[sizeof(e.name) - 1] = '\0';
@@ -118,8 +121,11 @@ bool wait_threads_name(struct wait_threads *t, const struct bpf_off *o, struct e
     if (!thread || memcmp(thread->name, o->comm, sizeof(thread->name)) == 0)
         return false;
     memcpy(thread->name, o->comm, sizeof(thread->name));
-    *ret = (struct event_thread){.t = (int64_t)o->t_out, .tid = o->tid, .tgid = o->tgid,
-                                 .change = THREAD_NAME, .job = thread->job};
+    *ret = (struct event_thread){.t = (int64_t)o->t_out,
+                                 .tid = o->tid,
+                                 .tgid = o->tgid,
+                                 .change = THREAD_NAME,
+                                 .job = thread->job};
     memcpy(ret->name, o->comm, sizeof(ret->name));
     ret->name[sizeof(ret->name) - 1] = '\0';
     return true;

@@ -20,14 +20,14 @@ struct wait_thread {
 };
 
 struct wait_threads {
-    struct map by_tid;  /* index + 1 into list */
-    struct map by_tgid; /* number of known threads of a process */
-    struct map wakes;   /* tgid outside -> wakes seen */
+    struct map by_tid;        /* index + 1 into list */
+    struct map by_tgid;       /* number of known threads of a process */
+    struct map wakes;         /* tgid outside -> wakes seen */
     struct wait_thread *list; /* owned; free slots have tid 0 */
     size_t count, cap;
     uint32_t free_slot; /* index + 1 of a free slot, chained through tgid */
     uint32_t own_tgid;
-    unsigned outside;   /* processes followed */
+    unsigned outside; /* processes followed */
 };
 
 void wait_threads_clear(struct wait_threads *t);

@@ -55,8 +55,8 @@ void bench_open(struct bench *b, const struct wait_bpf_opts *o)
     wo.as_old = getenv("GPUFEED_TEST_AS_OLD") != NULL;
     if (wait_bpf_open(&b->wait, &wo, &e))
         fail_msg("%s", e.text);
-    b->truth = mmap(NULL, sizeof(*b->truth), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                    -1, 0);
+    b->truth =
+        mmap(NULL, sizeof(*b->truth), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(b->truth, MAP_FAILED);
 }
 

@@ -28,7 +28,7 @@ struct bench {
     size_t count, cap;
     struct truth *truth;
     pid_t job;
-    int go; /* written to: the job starts */
+    int go;    /* written to: the job starts */
     bool done; /* the job has ended */
 };
 

@@ -78,15 +78,14 @@ static int cold_file(char *path, size_t size, struct stat *st)
 
 static uint64_t channel_of(const struct stat *st)
 {
-    return resource_inode_channel(BPF_FILE_REGULAR,
-                                  major(st->st_dev) << 20 | minor(st->st_dev), st->st_ino);
+    return resource_inode_channel(BPF_FILE_REGULAR, major(st->st_dev) << 20 | minor(st->st_dev),
+                                  st->st_ino);
 }
 
 static void job_fault(struct truth *truth, void *arg)
 {
     int fd = *(int *)arg;
-    volatile unsigned char *data =
-        mmap(NULL, FILE_PAGES * 4096, PROT_READ, MAP_SHARED, fd, 0);
+    volatile unsigned char *data = mmap(NULL, FILE_PAGES * 4096, PROT_READ, MAP_SHARED, fd, 0);
     if (data == MAP_FAILED)
         _exit(1);
     madvise((void *)data, FILE_PAGES * 4096, MADV_RANDOM);
@@ -127,8 +126,7 @@ static void check_file(job_fn job, enum target target)
     bench_run(&b, job, &fd);
     for (size_t i = 0; i < b.count; i++) {
         const struct event_wait *w = &b.events[i].wait;
-        if (b.events[i].kind != EVENT_WAIT || w->tid != (uint32_t)b.job ||
-            w->target == TARGET_CORE)
+        if (b.events[i].kind != EVENT_WAIT || w->tid != (uint32_t)b.job || w->target == TARGET_CORE)
             continue;
         if (w->target == target && w->channel == channel_of(&st))
             mine += blocked_ns(w);
@@ -414,8 +412,7 @@ static void test_epoll_of_pipes(void **state)
     assert_non_null(w);
     assert_about(blocked_ns(w), NAP_NS);
     assert_int_equal(w->waker_tid, b.truth->number[0]);
-    assert_int_equal(w->channel,
-                     resource_inode_channel(BPF_FILE_PIPE, 0, b.truth->number[1]));
+    assert_int_equal(w->channel, resource_inode_channel(BPF_FILE_PIPE, 0, b.truth->number[1]));
     bench_close(&b);
 }
 
@@ -514,7 +511,8 @@ static void test_driver_calls(void **state)
     static const struct {
         enum call_kind kind;
         int64_t ns;
-    } want[] = {{CALL_LAUNCH, 5 * NS_PER_MS}, {CALL_SYNC, 20 * NS_PER_MS}, {CALL_COPY, 30 * NS_PER_MS}};
+    } want[] = {
+        {CALL_LAUNCH, 5 * NS_PER_MS}, {CALL_SYNC, 20 * NS_PER_MS}, {CALL_COPY, 30 * NS_PER_MS}};
     struct bench b;
     struct error e = {0};
     size_t n = 0;

@@ -145,9 +145,12 @@ static void test_parse_real_table(void **state)
 static void test_last_mount_on_a_point_wins(void **state)
 {
     struct mounts m = {0};
-    assert_int_equal(mounts_parse(&m, "1 0 8:1 / / rw - ext4 /dev/a rw\n"
-                                      "2 1 8:2 / /d rw - ext4 /dev/b rw\n"
-                                      "3 2 8:3 / /d rw - xfs /dev/c rw\n", NULL), STATUS_OK);
+    assert_int_equal(mounts_parse(&m,
+                                  "1 0 8:1 / / rw - ext4 /dev/a rw\n"
+                                  "2 1 8:2 / /d rw - ext4 /dev/b rw\n"
+                                  "3 2 8:3 / /d rw - xfs /dev/c rw\n",
+                                  NULL),
+                     STATUS_OK);
     assert_int_equal(mounts_by_path(&m, "/d/x")->dev, DEV(8, 3));
     mounts_clear(&m);
 }
@@ -155,10 +158,21 @@ static void test_last_mount_on_a_point_wins(void **state)
 static void test_hostile_lines_are_left_out(void **state)
 {
     static const char *const lines[] = {
-        "", "\n", " ", "x", "1 2", "1 2 8:1 / /x rw", "1 2 8:1 / /x rw -", "1 2 8:1 / /x rw - ext4",
-        "1 2 8 / /x rw - ext4 a b", "1 2 8:-1 / /x rw - ext4 a b", "1 2 :: / /x rw - ext4 a b",
-        "1 2 99999999:1 / /x rw - ext4 a b", "1 2 8:1 / relative rw - ext4 a b",
-        "1 2 8:1 / /x rw master:1 ext4 a b", "- - - - - - - - -",
+        "",
+        "\n",
+        " ",
+        "x",
+        "1 2",
+        "1 2 8:1 / /x rw",
+        "1 2 8:1 / /x rw -",
+        "1 2 8:1 / /x rw - ext4",
+        "1 2 8 / /x rw - ext4 a b",
+        "1 2 8:-1 / /x rw - ext4 a b",
+        "1 2 :: / /x rw - ext4 a b",
+        "1 2 99999999:1 / /x rw - ext4 a b",
+        "1 2 8:1 / relative rw - ext4 a b",
+        "1 2 8:1 / /x rw master:1 ext4 a b",
+        "- - - - - - - - -",
         "1 2 8:4294967296 / /x rw - ext4 a b",
     };
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -246,8 +260,8 @@ static void names_open(struct names *n, const char *origin)
 {
     struct error e = {0};
     *n = (struct names){0};
-    struct resource_opts o = {.root = root, .names = &n->texts, .origins = &origin,
-                              .origin_count = origin ? 1 : 0};
+    struct resource_opts o = {
+        .root = root, .names = &n->texts, .origins = &origin, .origin_count = origin ? 1 : 0};
     assert_int_equal(resources_new(&n->r, &o, &e), STATUS_OK);
 }
 
@@ -330,8 +344,9 @@ static struct resource_socket v4(const char *peer, uint16_t port, uint16_t local
     struct resource_socket s = {.port = port, .local_port = local_port, .netns = 1};
     s.addr[10] = s.addr[11] = s.local_addr[10] = s.local_addr[11] = 0xff;
     assert_int_equal(inet_pton(AF_INET, peer, s.addr + 12), 1);
-    assert_int_equal(inet_pton(AF_INET, strncmp(peer, "127.", 4) ? "10.0.0.9" : "127.0.0.1",
-                               s.local_addr + 12), 1);
+    assert_int_equal(
+        inet_pton(AF_INET, strncmp(peer, "127.", 4) ? "10.0.0.9" : "127.0.0.1", s.local_addr + 12),
+        1);
     return s;
 }
 
@@ -351,7 +366,8 @@ static void test_peers(void **state)
     names_open(&n, "http://127.0.0.1:8080/bucket");
     struct resource_socket blob = v4("20.60.1.2", 443, 40000), none = v4("0.0.0.0", 0, 8080);
     struct resource_socket nfs = v4("10.0.0.4", 2049, 900), origin = v4("127.0.0.1", 8080, 40001);
-    struct resource_socket client = v4("10.0.0.7", 51000, 8080), rank = v4("10.0.0.7", 29500, 40002);
+    struct resource_socket client = v4("10.0.0.7", 51000, 8080),
+                           rank = v4("10.0.0.7", 29500, 40002);
     struct resource_socket six = {.port = 443, .local_port = 40003};
     inet_pton(AF_INET6, "fd00::4", six.addr);
     assert_peer(&n, &blob, "20.60.1.2:443", 0);
@@ -433,9 +449,8 @@ static void test_character_devices(void **state)
 static void test_secrets_and_controls_stay_out(void **state)
 {
     struct names n;
-    put("/proc/self/mountinfo",
-        "1 0 0:70 / /m rw - fuse https://u:hunter2@h/x?sig=abcdef rw\n"
-        "2 0 0:71 / /e\\033[31m rw - fuse.x s rw\n");
+    put("/proc/self/mountinfo", "1 0 0:70 / /m rw - fuse https://u:hunter2@h/x?sig=abcdef rw\n"
+                                "2 0 0:71 / /e\\033[31m rw - fuse.x s rw\n");
     names_open(&n, NULL);
     const char *name = intern_text(&n.texts, resource_of_dev(n.r, 0, DEV(0, 70), 0, NULL));
     assert_null(strstr(name, "hunter2"));

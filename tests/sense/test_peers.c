@@ -14,17 +14,36 @@
 static void test_names_of_storage(void **state)
 {
     static const char *const storage[] = {
-        "acct.blob.core.windows.net", "ACCT.BLOB.CORE.WINDOWS.NET", "a.z12.blob.storage.azure.net",
-        "bucket.s3.amazonaws.com", "bucket.s3.eu-central-1.amazonaws.com",
-        "s3.us-east-1.amazonaws.com", "s3-us-west-2.amazonaws.com",
-        "b--use1-az4--x-s3.s3express-use1-az4.us-east-1.amazonaws.com", "storage.googleapis.com",
-        "bucket.storage.googleapis.com", "acc.r2.cloudflarestorage.com", "minio.default.svc",
-        "minio", "minio-0.minio-hl", "f003.backblazeb2.com", "b.oss-cn-beijing.aliyuncs.com",
+        "acct.blob.core.windows.net",
+        "ACCT.BLOB.CORE.WINDOWS.NET",
+        "a.z12.blob.storage.azure.net",
+        "bucket.s3.amazonaws.com",
+        "bucket.s3.eu-central-1.amazonaws.com",
+        "s3.us-east-1.amazonaws.com",
+        "s3-us-west-2.amazonaws.com",
+        "b--use1-az4--x-s3.s3express-use1-az4.us-east-1.amazonaws.com",
+        "storage.googleapis.com",
+        "bucket.storage.googleapis.com",
+        "acc.r2.cloudflarestorage.com",
+        "minio.default.svc",
+        "minio",
+        "minio-0.minio-hl",
+        "f003.backblazeb2.com",
+        "b.oss-cn-beijing.aliyuncs.com",
     };
     static const char *const other[] = {
-        "example.com", "blob.core.windows.net.evil.com", "ec2.us-east-1.amazonaws.com",
-        "login.microsoftonline.com", "googleapis.com", "oauth2.googleapis.com", "rank-1", "",
-        "minions.example.com", "s3.example.com", "api.wandb.ai", "huggingface.co",
+        "example.com",
+        "blob.core.windows.net.evil.com",
+        "ec2.us-east-1.amazonaws.com",
+        "login.microsoftonline.com",
+        "googleapis.com",
+        "oauth2.googleapis.com",
+        "rank-1",
+        "",
+        "minions.example.com",
+        "s3.example.com",
+        "api.wandb.ai",
+        "huggingface.co",
     };
     for (size_t i = 0; i < sizeof(storage) / sizeof(storage[0]); i++)
         if (!peer_storage_name(storage[i]))
@@ -63,7 +82,8 @@ static void test_origins(void **state)
         {"fd00::4", "fd00::4", 0},
         {"ftp://user:p@ss@host:21/x", "host", 21},
     };
-    static const char *const bad[] = {"", "http://", "/data", "http:///x", "[::1", "://", ":80", "@"};
+    static const char *const bad[] = {"",     "http://", "/data", "http:///x",
+                                      "[::1", "://",     ":80",   "@"};
     struct peer_origin o;
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
         assert_true(peer_origin_parse(&o, want[i].text));

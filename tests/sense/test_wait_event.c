@@ -41,9 +41,17 @@ static void made_close(struct made *m)
 
 static struct bpf_off off(long nr, uint32_t file_kind)
 {
-    return (struct bpf_off){.kind = BPF_OFFCORE, .t_out = 100, .t_wake = 200, .t_in = 250,
-                            .tid = 5, .tgid = 4, .waker_tid = 9, .waker_tgid = 8,
-                            .syscall = (s32)nr, .file_kind = file_kind, .ino = 77};
+    return (struct bpf_off){.kind = BPF_OFFCORE,
+                            .t_out = 100,
+                            .t_wake = 200,
+                            .t_in = 250,
+                            .tid = 5,
+                            .tgid = 4,
+                            .waker_tid = 9,
+                            .waker_tgid = 8,
+                            .syscall = (s32)nr,
+                            .file_kind = file_kind,
+                            .ino = 77};
 }
 
 static struct event_wait fill(struct made *m, const struct bpf_off *o)
