@@ -278,12 +278,13 @@ static void look(struct sampler *s, struct sampler_thread *t, const struct sampl
 static void count_bytes(struct sampler *s, const struct sampler_what *w, struct event_wait *e)
 {
     uint32_t unsent;
-    if (!w->socket)
+    const struct sampler_proc *p = sampler_proc(s, e->tgid);
+    if (!w->socket || !p)
         return;
     e->tx_unsent = w->unsent;
     e->rx_bytes = w->rx;
     e->tx_bytes = w->tx;
-    if (!sampler_socket_bytes(s, w->socket, &e->rx_bytes, &e->tx_bytes, &unsent))
+    if (!sampler_socket_bytes(s, p, w->socket_fd, w->socket, &e->rx_bytes, &e->tx_bytes, &unsent))
         return;
     uint64_t during = e->rx_bytes > w->rx ? e->rx_bytes - w->rx : 0;
     e->rx_during = during > UINT32_MAX ? UINT32_MAX : (uint32_t)during;
@@ -294,7 +295,8 @@ static void emit_wait(struct sampler *s, struct sampler_thread *t, const struct 
 {
     struct event e = {.kind = EVENT_WAIT};
     e.wait = (struct event_wait){
-        .t_out = x->t_out, .t_wake = x->t_wake, .t_in = x->t_in, .t_seen = x->t_seen, .tid = t->tid, .tgid = t->tgid,
+        .t_out = x->t_out, .t_wake = x->t_wake, .t_in = x->t_in, .t_seen = x->t_seen,
+        .tid = t->tid, .tgid = t->tgid,
         .resource = w->resource, .target = w->target, .channel = w->channel,
         .flags = (uint8_t)(w->flags | flags | WAIT_SAMPLED),
     };

@@ -57,7 +57,8 @@ static void see_fd(const struct walk *w, int dir, const char *name)
         return;
     uint64_t channel = resource_inode_channel(BPF_FILE_PIPE, 0, inode);
     if (kind == PROCFS_LINK_SOCKET) {
-        const struct sampler_socket *k = sampler_socket_find(w->s, w->p, inode, w->k->now);
+        const struct sampler_socket *k =
+            sampler_socket_find(w->s, w->p, atoi(name), inode, w->k->now);
         if (!k)
             return;
         channel = sampler_socket_channel(k);

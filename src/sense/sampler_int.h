@@ -29,6 +29,7 @@ struct sampler_what {
     uint32_t resource;
     uint64_t channel;
     uint64_t socket; /* inode of a TCP socket: its byte counts can be asked; 0 none */
+    int socket_fd;   /* its descriptor in the process that waits */
     uint64_t rx, tx; /* of it, when the wait was first seen */
     uint32_t unsent;
     bool writing;    /* waits to write: the other end is a reader */
@@ -50,6 +51,7 @@ struct sampler_proc {
     uint64_t link_count;  /* of /proc/PID/task: changes with the number of threads */
     struct sampler_what fault; /* what page faults of this process wait on */
     int dir;              /* /proc/PID */
+    int pidfd;            /* -1: none */
     bool denied, mark, main_hot;
     bool writes;          /* holds the write end of a pipe or socket */
 };
@@ -91,7 +93,7 @@ struct sampler_socket {
     uint64_t inode, peer_inode; /* peer_inode: UNIX pair, or loopback TCP; 0 unknown */
     uint64_t netns;
     struct procfs_tcp tcp;
-    enum { SOCKET_TCP, SOCKET_UNIX } kind;
+    enum { SOCKET_TCP, SOCKET_UNIX, SOCKET_OTHER } kind;
 };
 
 struct sampler {
@@ -112,8 +114,9 @@ struct sampler {
     size_t socket_count, socket_cap;
     struct map socket_of_inode; /* inode -> index */
     struct map missing_sockets; /* inode -> time it was not found */
-    int64_t sockets_read, sockets_cost, unix_read;
+    int64_t sockets_read, sockets_cost, unix_read, unix_cost;
     int diag;                  /* netlink socket; -1 none */
+    bool no_getfd;             /* pidfd_getfd(2) is not there or not allowed */
     uint64_t own_netns;
     int64_t tree_read, tree_cost, others_read;
     uint64_t last_pid;         /* of /proc/loadavg, at the last look at the tree */
@@ -155,12 +158,12 @@ uint32_t sampler_names_path(struct sampler *s, struct sampler_proc *p, const cha
                             uint8_t *flags, int64_t now);
 void sampler_names_clear(struct sampler *s);
 
-/* socket: NULL when the inode is no TCP or UNIX socket that can be seen */
-const struct sampler_socket *sampler_socket_find(struct sampler *s, struct sampler_proc *p,
+/* socket: NULL when descriptor fd of p is no TCP or UNIX socket that can be seen */
+const struct sampler_socket *sampler_socket_find(struct sampler *s, struct sampler_proc *p, int fd,
                                                  uint64_t inode, int64_t now);
-/* Byte counts of a TCP socket of our own network namespace; false if they cannot be had. */
-bool sampler_socket_bytes(struct sampler *s, uint64_t inode, uint64_t *ret_rx, uint64_t *ret_tx,
-                          uint32_t *ret_unsent);
+/* Byte counts of a TCP socket; false if they cannot be had. */
+bool sampler_socket_bytes(struct sampler *s, const struct sampler_proc *p, int fd, uint64_t inode,
+                          uint64_t *ret_rx, uint64_t *ret_tx, uint32_t *ret_unsent);
 /* A number that is equal at both ends, and at those of the wait chain. */
 uint64_t sampler_socket_channel(const struct sampler_socket *k);
 struct resource_socket sampler_socket_ends(const struct sampler_socket *k);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sockets by inode: the peers of TCP sockets from /proc/PID/net/tcp and tcp6 (in the
- * network namespace of the process), the pairs of UNIX sockets and byte counts of TCP
- * from the kernel's socket diagnosis (netlink, sock_diag(7)), which any user may ask
- * about the network namespace he is in.
+ * Sockets: peers and byte counts of TCP are asked of the socket itself, through a copy of
+ * the descriptor that is closed at once (pidfd_getfd(2), which asks for the same right as
+ * looking at what a thread waits on). Where that is forbidden, by some containers, or too new,
+ * /proc/PID/net/tcp lists the peers, and the kernel's socket diagnosis (sock_diag(7)) tells
+ * the byte counts of our own network namespace: the lists walk a large table of the
+ * kernel, so they are read rarely. Pairs of UNIX sockets come from the diagnosis too.
  */
 #include "sense/sampler_int.h"
 
@@ -14,6 +16,7 @@
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <linux/sock_diag.h>
 #include <linux/tcp.h>
 #include <linux/unix_diag.h>
@@ -23,14 +26,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #define READ_AGAIN (50 * NS_PER_MS)
 #define MISSING_AGE (1 * NS_PER_S)
-#define READ_SHARE 50 /* a look may cost 1/50 of the time until the next one */
+#define READ_SHARE 20 /* a look may cost 1/20 of the time until the next one */
 #define REPLY_SIZE 16384
+#define SOCKETS_MAX 65536 /* remembered */
+
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438 /* the same on all architectures */
+#endif
 
 static int64_t cpu_now(void)
 {
@@ -73,43 +84,9 @@ static void read_table(struct sampler *s, const struct sampler_proc *p, const ch
         k->kind = SOCKET_TCP;
         k->tcp = t;
         k->netns = p->netns;
-        k->peer_inode = 0;
     }
     free(line);
     fclose(f);
-}
-
-/* Sockets of one namespace whose ends mirror each other: a peer on this host. */
-static uint64_t tuple_hash(const uint8_t a[16], uint16_t ap, const uint8_t b[16], uint16_t bp)
-{
-    uint64_t h = UINT64_C(1469598103934665603); /* FNV-1a */
-    for (int i = 0; i < 16; i++)
-        h = (h ^ a[i]) * UINT64_C(1099511628211);
-    h = (h ^ ap) * UINT64_C(1099511628211);
-    for (int i = 0; i < 16; i++)
-        h = (h ^ b[i]) * UINT64_C(1099511628211);
-    return (h ^ bp) * UINT64_C(1099511628211);
-}
-
-static void pair_tcp(struct sampler *s, uint64_t netns)
-{
-    struct map by_tuple = {0};
-    for (size_t i = 0; i < s->socket_count; i++) {
-        const struct sampler_socket *k = &s->sockets[i];
-        if (k->kind == SOCKET_TCP && k->netns == netns)
-            map_put(&by_tuple, tuple_hash(k->tcp.local, k->tcp.local_port, k->tcp.peer,
-                                          k->tcp.peer_port), i);
-    }
-    for (size_t i = 0; i < s->socket_count; i++) {
-        struct sampler_socket *k = &s->sockets[i];
-        uint64_t at;
-        if (k->kind == SOCKET_TCP && k->netns == netns && k->tcp.peer_port &&
-            map_get(&by_tuple, tuple_hash(k->tcp.peer, k->tcp.peer_port, k->tcp.local,
-                                          k->tcp.local_port), &at) &&
-            at != i)
-            k->peer_inode = s->sockets[at].inode;
-    }
-    map_clear(&by_tuple);
 }
 
 static bool ask(struct sampler *s, void *request, size_t size)
@@ -183,15 +160,94 @@ static void read_unix(struct sampler *s)
         answer(s, take_unix, s);
 }
 
-/* Everything is listed anew, in the namespace of p; other namespaces' sockets stay. */
-static void read_sockets(struct sampler *s, const struct sampler_proc *p, int64_t now)
+/* A copy of the job's descriptor, if it is still the same socket; -1: none. */
+static int copy_fd(struct sampler *s, const struct sampler_proc *p, int fd, uint64_t inode)
 {
+    struct stat st;
+    if (s->no_getfd || p->pidfd < 0)
+        return -1;
+    int copy = (int)syscall(SYS_pidfd_getfd, p->pidfd, fd, 0);
+    if (copy < 0 && (errno == ENOSYS || errno == EPERM))
+        s->no_getfd = !p->denied;
+    if (copy >= 0 && (fstat(copy, &st) || st.st_ino != inode)) {
+        close(copy);
+        return -1;
+    }
+    return copy;
+}
+
+static void take_end(const struct sockaddr_storage *from, uint8_t addr[16], uint16_t *ret_port)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    if (from->ss_family == AF_INET6) {
+        const struct sockaddr_in6 *six = (const void *)from;
+        memcpy(addr, &six->sin6_addr, 16);
+        *ret_port = ntohs(six->sin6_port);
+    } else {
+        const struct sockaddr_in *four = (const void *)from;
+        memcpy(addr, mapped, sizeof(mapped));
+        memcpy(addr + sizeof(mapped), &four->sin_addr, 4);
+        *ret_port = ntohs(four->sin_port);
+    }
+}
+
+static int option(int fd, int name)
+{
+    int v = -1;
+    socklen_t size = sizeof(v);
+    return getsockopt(fd, SOL_SOCKET, name, &v, &size) ? -1 : v;
+}
+
+/* Asks the socket who it is. NULL: it cannot be asked. */
+static struct sampler_socket *ask_socket(struct sampler *s, const struct sampler_proc *p, int fd,
+                                         uint64_t inode)
+{
+    struct sockaddr_storage local, peer;
+    socklen_t local_size = sizeof(local), peer_size = sizeof(peer);
+    int copy = copy_fd(s, p, fd, inode);
+    if (copy < 0)
+        return NULL;
+    int domain = option(copy, SO_DOMAIN);
+    bool inet = domain == AF_INET || domain == AF_INET6;
+    bool tcp = inet && option(copy, SO_PROTOCOL) == IPPROTO_TCP;
+    struct sampler_socket *k = put(s, inode);
+    if (k) {
+        k->kind = tcp ? SOCKET_TCP : domain == AF_UNIX ? SOCKET_UNIX : SOCKET_OTHER;
+        k->netns = p->netns;
+        memset(&k->tcp, 0, sizeof(k->tcp));
+        if (tcp && !getsockname(copy, (struct sockaddr *)&local, &local_size))
+            take_end(&local, k->tcp.local, &k->tcp.local_port);
+        if (tcp && !getpeername(copy, (struct sockaddr *)&peer, &peer_size))
+            take_end(&peer, k->tcp.peer, &k->tcp.peer_port);
+    }
+    close(copy);
+    return k;
+}
+
+static bool due(int64_t now, int64_t last, int64_t cost)
+{
+    int64_t wait = cost * READ_SHARE > READ_AGAIN ? cost * READ_SHARE : READ_AGAIN;
+    return !last || now - last >= wait;
+}
+
+/* Pairs are listed for our own network namespace only. */
+static void pair_unix(struct sampler *s, const struct sampler_proc *p, int64_t now)
+{
+    if (p->netns != s->own_netns || !due(now, s->unix_read, s->unix_cost))
+        return;
+    int64_t before = cpu_now();
+    read_unix(s);
+    s->unix_read = now;
+    s->unix_cost = cpu_now() - before;
+}
+
+static void list_tcp(struct sampler *s, const struct sampler_proc *p, int64_t now)
+{
+    if (!due(now, s->sockets_read, s->sockets_cost))
+        return;
     int64_t before = cpu_now();
     read_table(s, p, "tcp");
     read_table(s, p, "tcp6");
-    pair_tcp(s, p->netns);
-    if (p->netns == s->own_netns)
-        read_unix(s);
     s->sockets_read = now;
     s->sockets_cost = cpu_now() - before;
 }
@@ -199,32 +255,46 @@ static void read_sockets(struct sampler *s, const struct sampler_proc *p, int64_
 /* Inodes that were closed long ago are let go when they are many. */
 static void forget_old(struct sampler *s)
 {
-    if (s->socket_count < 65536)
+    if (s->socket_count < SOCKETS_MAX)
         return;
     s->socket_count = 0;
     map_clear(&s->socket_of_inode);
     map_clear(&s->missing_sockets);
 }
 
-const struct sampler_socket *sampler_socket_find(struct sampler *s, struct sampler_proc *p,
+static const struct sampler_socket *known(const struct sampler *s, uint64_t inode)
+{
+    uint64_t at;
+    return map_get(&s->socket_of_inode, inode, &at) ? &s->sockets[at] : NULL;
+}
+
+/* Neither a connection that is not made yet, nor a pair whose other end is not known. */
+static bool settled(const struct sampler_socket *k)
+{
+    if (k->kind == SOCKET_TCP)
+        return k->tcp.peer_port != 0;
+    return k->kind == SOCKET_OTHER || k->peer_inode;
+}
+
+const struct sampler_socket *sampler_socket_find(struct sampler *s, struct sampler_proc *p, int fd,
                                                  uint64_t inode, int64_t now)
 {
-    uint64_t at, when;
-    if (map_get(&s->socket_of_inode, inode, &at)) {
-        const struct sampler_socket *k = &s->sockets[at];
-        if (k->kind == SOCKET_UNIX || k->tcp.peer_port)
-            return k; /* a socket that listened may have become another one: look again */
-    }
-    int64_t wait = s->sockets_cost * READ_SHARE > READ_AGAIN ? s->sockets_cost * READ_SHARE
-                                                             : READ_AGAIN;
+    uint64_t when;
+    const struct sampler_socket *k = known(s, inode);
+    if (k && settled(k))
+        return k->kind == SOCKET_OTHER ? NULL : k;
     bool missed = map_get(&s->missing_sockets, inode, &when) && now - (int64_t)when < MISSING_AGE;
-    if (!missed && now - s->sockets_read >= wait) {
-        forget_old(s);
-        read_sockets(s, p, now);
-        if (!map_get(&s->socket_of_inode, inode, &at))
+    forget_old(s);
+    k = ask_socket(s, p, fd, inode);
+    if (!missed && (!k || k->kind == SOCKET_UNIX)) {
+        if (!k && s->no_getfd)
+            list_tcp(s, p, now);
+        pair_unix(s, p, now);
+        k = known(s, inode);
+        if (!k || !settled(k))
             map_put(&s->missing_sockets, inode, (uint64_t)now);
     }
-    return map_get(&s->socket_of_inode, inode, &at) ? &s->sockets[at] : NULL;
+    return k && k->kind == SOCKET_OTHER ? NULL : k;
 }
 
 struct counts {
@@ -259,8 +329,9 @@ static bool is_v4(const uint8_t a[16])
     return !memcmp(a, mapped, sizeof(mapped));
 }
 
-bool sampler_socket_bytes(struct sampler *s, uint64_t inode, uint64_t *ret_rx, uint64_t *ret_tx,
-                          uint32_t *ret_unsent)
+/* Byte counts by socket diagnosis. */
+static bool diagnose_bytes(struct sampler *s, uint64_t inode, uint64_t *ret_rx, uint64_t *ret_tx,
+                           uint32_t *ret_unsent)
 {
     uint64_t at;
     struct counts c = {.inode = inode};
@@ -288,6 +359,27 @@ bool sampler_socket_bytes(struct sampler *s, uint64_t inode, uint64_t *ret_rx, u
     *ret_rx = c.rx;
     *ret_tx = c.tx;
     *ret_unsent = c.unsent;
+    return true;
+}
+
+bool sampler_socket_bytes(struct sampler *s, const struct sampler_proc *p, int fd, uint64_t inode,
+                          uint64_t *ret_rx, uint64_t *ret_tx, uint32_t *ret_unsent)
+{
+    struct tcp_info info = {0};
+    socklen_t size = sizeof(info);
+    int unsent = 0;
+    int copy = copy_fd(s, p, fd, inode);
+    if (copy < 0)
+        return s->no_getfd && diagnose_bytes(s, inode, ret_rx, ret_tx, ret_unsent);
+    bool ok = !getsockopt(copy, IPPROTO_TCP, TCP_INFO, &info, &size) &&
+              size >= offsetof(struct tcp_info, tcpi_bytes_received) + sizeof(uint64_t) &&
+              !ioctl(copy, SIOCOUTQ, &unsent);
+    close(copy);
+    if (!ok)
+        return false;
+    *ret_rx = info.tcpi_bytes_received;
+    *ret_tx = info.tcpi_bytes_acked;
+    *ret_unsent = unsent > 0 ? (uint32_t)unsent : 0;
     return true;
 }
 

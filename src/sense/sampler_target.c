@@ -123,7 +123,7 @@ static enum target unlisted(const struct look *l, int fd)
 static void socket_target(const struct look *l, int fd, uint64_t inode)
 {
     struct sampler_what *w = l->w;
-    const struct sampler_socket *k = sampler_socket_find(l->s, l->p, inode, l->now);
+    const struct sampler_socket *k = sampler_socket_find(l->s, l->p, fd, inode, l->now);
     if (!k)
         w->target = unlisted(l, fd);
     else
@@ -137,13 +137,11 @@ static void socket_target(const struct look *l, int fd, uint64_t inode)
         return;
     struct resource_socket ends = sampler_socket_ends(k);
     w->socket = inode;
+    w->socket_fd = fd;
     w->unsent = k->tcp.unsent;
-    if (k->peer_inode)
-        w->flags |= WAIT_LOOPBACK;
     if (l->s->o.resources)
         w->resource = resource_of_socket(l->s->o.resources, &ends, &w->flags);
-    if (k->netns == l->s->own_netns)
-        sampler_socket_bytes(l->s, inode, &w->rx, &w->tx, &w->unsent);
+    sampler_socket_bytes(l->s, l->p, fd, inode, &w->rx, &w->tx, &w->unsent);
 }
 
 static void epoll_target(const struct look *l, int fd);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -220,6 +221,7 @@ static struct sampler_proc *add_proc(struct sampler *s, uint32_t tgid, uint32_t 
         return NULL;
     }
     s->procs[s->proc_count++] = p;
+    p->pidfd = (int)syscall(SYS_pidfd_open, tgid, 0);
     p->netns = read_namespace(p, "ns/net");
     p->mntns = read_namespace(p, "ns/mnt");
     p->denied = denied(p);
@@ -351,6 +353,8 @@ static void free_proc(struct sampler *s, struct sampler_proc *p)
     sampler_ends_forget(s, p->tgid);
     map_remove(&s->proc_of_tgid, p->tgid);
     close(p->dir);
+    if (p->pidfd >= 0)
+        close(p->pidfd);
     free(p);
 }
 

@@ -3,6 +3,7 @@
  * wait on against what it does. */
 #include "base/unit.h"
 #include "sense/sampler.h"
+#include "sense/sampler_int.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -300,6 +301,8 @@ static void see(void *arg, const struct event *e)
     }
 }
 
+static bool no_getfd; /* as in a container that forbids pidfd_getfd(2) */
+
 static struct sampler_stats watch(struct seen *s, pid_t root, int64_t ns)
 {
     struct sampler *sampler;
@@ -313,6 +316,7 @@ static struct sampler_stats watch(struct seen *s, pid_t root, int64_t ns)
         fprintf(stderr, "%s\n", e.text);
         _exit(93);
     }
+    sampler->no_getfd = no_getfd;
     int64_t end = now() + ns;
     for (int64_t next = now(); next < end;) {
         int64_t t = now();
@@ -440,6 +444,13 @@ static void test_targets(void **state)
     as_user(see_targets);
 }
 
+static void test_targets_by_lists(void **state)
+{
+    no_getfd = true;
+    as_user(see_targets);
+    no_getfd = false;
+}
+
 /* Processes that this user may not look into are counted, not guessed. */
 static void see_denied(pid_t job)
 {
@@ -559,7 +570,8 @@ static void test_churn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_targets), cmocka_unit_test(test_denied), cmocka_unit_test(test_cost),
+        cmocka_unit_test(test_targets), cmocka_unit_test(test_targets_by_lists),
+        cmocka_unit_test(test_denied), cmocka_unit_test(test_cost),
         cmocka_unit_test(test_gone),    cmocka_unit_test(test_churn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
