@@ -111,10 +111,12 @@ int calibrate_task(u64 *ctx)
     return 0;
 }
 
+/* Kernel threads run soft interrupts on their own stack; as wakers they are never named anyway. */
 SEC("tp_btf/softirq_entry")
 int calibrate_irq(u64 *ctx)
 {
-    calibrate(2);
+    if (!(bpf_get_current_task_btf()->flags & PF_KTHREAD))
+        calibrate(2);
     return 0;
 }
 
