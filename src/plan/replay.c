@@ -7,13 +7,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define GAIN_NOISE 0.005      /* of the length: a loss below this is none */
-#define COUPLED 0.005         /* of the length, late-peer time that couples consumers */
+#define GAIN_NOISE 0.005 /* of the length: a loss below this is none */
+#define COUPLED 0.005    /* of the length, late-peer time that couples consumers */
 
 struct consumer {
     struct view view;
-    struct view loader; /* valid when view.workers is 0 and it loads by itself */
-    struct sim_params cores; /* how cores are shared; no scenario */
+    struct view loader;               /* valid when view.workers is 0 and it loads by itself */
+    struct sim_params cores;          /* how cores are shared; no scenario */
     double identity_ns, uncoupled_ns; /* the latter without late-peer */
 };
 
@@ -30,8 +30,7 @@ bool replay_scenario_away(struct replay_scenario *s, enum cause cause, enum repl
 {
     if (s->away_count == REPLAY_AWAY_MAX)
         return false;
-    s->away[s->away_count++] =
-        (struct replay_away){(uint8_t)cause, (uint8_t)where, resource, keep};
+    s->away[s->away_count++] = (struct replay_away){(uint8_t)cause, (uint8_t)where, resource, keep};
     return true;
 }
 
@@ -46,7 +45,8 @@ bool replay_scenario_add(struct replay_scenario *s, const struct replay_scenario
         return false;
     for (int i = 0; i < more->away_count; i++)
         s->away[s->away_count++] = more->away[i];
-    if (more->storage_cap_ns > 0 && (s->storage_cap_ns <= 0 || more->storage_cap_ns < s->storage_cap_ns))
+    if (more->storage_cap_ns > 0 &&
+        (s->storage_cap_ns <= 0 || more->storage_cap_ns < s->storage_cap_ns))
         s->storage_cap_ns = more->storage_cap_ns;
     s->workers_times = product(s->workers_times, more->workers_times);
     s->workers_add += more->workers_add;
@@ -272,6 +272,7 @@ bool replay_learnt(const struct replay *r, int consumer, struct replay_learnt *r
                                   .depth = c->view.depth,
                                   .depth_bound = c->view.depth_bound,
                                   .cores = c->cores.cores,
+                                  .others = c->cores.others,
                                   .discipline = c->cores.discipline,
                                   .real_ns = (int64_t)c->view.real_ns,
                                   .identity_ns = (int64_t)c->identity_ns,

@@ -41,13 +41,13 @@ struct replay_away {
 struct replay_scenario {
     struct replay_away away[REPLAY_AWAY_MAX];
     int away_count;
-    int64_t storage_cap_ns;  /* > 0: a delivery reads for at most this long (its time from NVMe) */
-    double workers_times;    /* > 0: workers * this */
-    int workers_add;         /* after that; items are dealt anew, round robin */
-    double depth_times;      /* > 0: items requested ahead per worker * this */
-    bool pinned;             /* pageable copies become pinned: */
-    double pinned_ratio;     /*   time of a pinned copy / of a pageable one; 0: one half */
-    bool pinned_async;       /*   and the copy call no longer waits for the copy */
+    int64_t storage_cap_ns; /* > 0: a delivery reads for at most this long (its time from NVMe) */
+    double workers_times;   /* > 0: workers * this */
+    int workers_add;        /* after that; items are dealt anew, round robin */
+    double depth_times;     /* > 0: items requested ahead per worker * this */
+    bool pinned;            /* pageable copies become pinned: */
+    double pinned_ratio;    /*   time of a pinned copy / of a pageable one; 0: one half */
+    bool pinned_async;      /*   and the copy call no longer waits for the copy */
     bool accelerator_infinite;
     double accelerator_times; /* > 0: kernels run this many times as fast */
     double consumers_times;   /* > 0: this many accelerators, each with its thread, take turns */
@@ -90,6 +90,7 @@ struct replay_learnt {
     uint32_t depth;   /* over all workers */
     bool depth_bound; /* only a lower bound: no worker ever waited for work */
     double cores;     /* as calibrated on runnable time; 0: plenty */
+    double others;    /* neighbours that wanted cores too, on average */
     int discipline;   /* how they are shared: enum cores_discipline of replay_cores.h */
     int64_t real_ns, identity_ns;
     int64_t starved_ns; /* of workers and thread, as recorded */

@@ -8,7 +8,8 @@
  *   delivery_count  { worker, z start - previous delivery's end, end - start, idle << 1 | startup,
  *                     part_count, { dict, us }... }...
  *   step_count  { z t0 - previous end, t1 - t0, end - t1,
- *                 0 or 1 + z(delivery - (previous one + 1; at first `reference`)), op_count, { dict, us }... }...
+ *                 0 or 1 + z(delivery - (previous one + 1; at first `reference`)), op_count, {
+ * dict, us }... }...
  *
  * Moments are rounded down to 1 us and lengths are differences of rounded moments, so rounding
  * never adds up over a run.

@@ -46,30 +46,44 @@ static uint32_t heap_pop(struct cores_heap *h)
 
 static void queue_push(const struct cores *m, struct cores_queue *q, uint32_t who)
 {
-    q->v[(q->head + q->count++) % m->entities] = who;
+    q->v[(q->head + q->count++) % (m->entities + m->neighbours)] = who;
 }
 
 static uint32_t queue_pop(const struct cores *m, struct cores_queue *q)
 {
     uint32_t who = q->v[q->head];
-    q->head = (q->head + 1) % m->entities;
+    q->head = (q->head + 1) % (m->entities + m->neighbours);
     q->count--;
     return who;
+}
+
+static bool in_slices(const struct cores *m)
+{
+    return m->discipline >= CORES_SLICES;
 }
 
 bool cores_init(struct cores *m, size_t entities)
 {
     m->entities = entities;
-    m->delays.v = mem_zalloc(entities * sizeof(*m->delays.v));
-    m->sharing.v = mem_zalloc(entities * sizeof(*m->sharing.v));
-    m->fresh.v = mem_zalloc(entities * sizeof(*m->fresh.v));
-    m->expired.v = mem_zalloc(entities * sizeof(*m->expired.v));
-    m->entity = mem_zalloc(entities * sizeof(*m->entity));
-    if (m->cores >= (double)entities) /* nobody ever waits: no slices to count */
+    if (m->cores <= 0)
+        m->others = 0;
+    if (m->cores >= (double)entities + m->others) /* nobody ever waits: no slices to count */
         m->discipline = CORES_SHARED;
-    m->places = m->cores > 0 ? (unsigned)fmin(ceil(m->cores), (double)entities) : 0;
+    m->neighbours = in_slices(m) ? (size_t)ceil(m->others) : 0;
+    size_t all = entities + m->neighbours;
+    m->delays.v = mem_zalloc(all * sizeof(*m->delays.v));
+    m->sharing.v = mem_zalloc(all * sizeof(*m->sharing.v));
+    m->fresh.v = mem_zalloc(all * sizeof(*m->fresh.v));
+    m->expired.v = mem_zalloc(all * sizeof(*m->expired.v));
+    m->entity = mem_zalloc(all * sizeof(*m->entity));
+    m->places = m->cores > 0 ? (unsigned)fmin(ceil(m->cores), (double)all) : 0;
     m->speed = m->places ? fmin(1, m->cores / m->places) : 1;
-    return m->delays.v && m->sharing.v && m->fresh.v && m->expired.v && m->entity;
+    if (!m->delays.v || !m->sharing.v || !m->fresh.v || !m->expired.v || !m->entity)
+        return false;
+    for (size_t i = entities; i < all; i++)
+        cores_want(m, (uint32_t)i, m->slice);
+    m->pending = 0;
+    return true;
 }
 
 void cores_clear(struct cores *m)
@@ -83,15 +97,10 @@ void cores_clear(struct cores *m)
 
 bool cores_idle(const struct cores *m)
 {
-    return !m->delays.count && !m->sharing.count;
+    return !m->pending;
 }
 
 /* ---- work ---- */
-
-static bool in_slices(const struct cores *m)
-{
-    return m->discipline >= CORES_SLICES;
-}
 
 static bool goes_first(const struct cores *m, uint32_t who)
 {
@@ -100,11 +109,13 @@ static bool goes_first(const struct cores *m, uint32_t who)
 
 void cores_delay(struct cores *m, uint32_t who, double ns)
 {
+    m->pending++;
     heap_push(&m->delays, m->now + ns, who);
 }
 
 void cores_want(struct cores *m, uint32_t who, double ns)
 {
+    m->pending++;
     m->entity[who] = (struct cores_entity){.work = ns, .from = m->now, .all = ns, .wants = true};
     if (in_slices(m) && m->keeps == who + 1)
         m->kept = who + 1;
@@ -125,8 +136,8 @@ static double next_slice(struct cores *m)
 void cores_dispatch(struct cores *m)
 {
     while (m->running < m->places && (m->kept || m->fresh.count + m->expired.count)) {
-        uint32_t who = m->kept ? m->kept - 1
-                               : queue_pop(m, m->fresh.count ? &m->fresh : &m->expired);
+        uint32_t who =
+            m->kept ? m->kept - 1 : queue_pop(m, m->fresh.count ? &m->fresh : &m->expired);
         m->kept = 0;
         struct cores_entity *e = &m->entity[who];
         e->piece = fmin(e->work, next_slice(m));
@@ -142,7 +153,26 @@ static double share_rate(const struct cores *m)
     double cores = m->cores;
     if (m->discipline == CORES_THREAD_FIRST && m->entity[0].wants)
         cores = fmax(cores - 1, cores * 0.01);
-    return m->sharing.count ? fmin(1, cores / (double)m->sharing.count) : 1;
+    return m->sharing.count ? fmin(1, cores / ((double)m->sharing.count + m->others)) : 1;
+}
+
+/* A neighbour's slice is over, or the time that it does not want a core: then it queues again. */
+static void neighbour_next(struct cores *m, uint32_t who)
+{
+    struct cores_entity *e = &m->entity[who];
+    double busy = m->others / (double)m->neighbours;
+    if (e->wants) {
+        m->running--;
+        e->wants = false;
+        if (busy < 1) {
+            heap_push(&m->delays, m->now + e->piece * (1 / busy - 1), who);
+            cores_dispatch(m);
+            return;
+        }
+    }
+    *e = (struct cores_entity){.work = next_slice(m), .wants = true};
+    queue_push(m, &m->expired, who);
+    cores_dispatch(m);
 }
 
 static bool work_ended(struct cores *m, uint32_t who)
@@ -181,5 +211,11 @@ bool cores_next(struct cores *m, uint32_t *who)
     m->served = shared ? m->sharing.v[0].key : m->served + (at - m->now) * rate;
     m->now = at;
     *who = heap_pop(shared ? &m->sharing : &m->delays);
-    return !m->entity[*who].wants || work_ended(m, *who);
+    if (*who >= m->entities) {
+        neighbour_next(m, *who);
+        return false;
+    }
+    bool ended = !m->entity[*who].wants || work_ended(m, *who);
+    m->pending -= ended;
+    return ended;
 }

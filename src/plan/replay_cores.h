@@ -12,7 +12,10 @@
  *
  * Work that is wanted at the moment when other work of the same entity ends keeps its core.
  * Slices vary by a quarter: equal ones would lock threads into unequal turns.
- * A fraction of a core (neighbours take the rest) slows all down in the latter two.
+ * A fraction of a core (a quota) slows all down in the latter two.
+ *
+ * Neighbours are `others` further threads that always want a core (a fraction: that part of the
+ * time).
  */
 #ifndef GPUFEED_PLAN_REPLAY_CORES_H
 #define GPUFEED_PLAN_REPLAY_CORES_H
@@ -40,7 +43,7 @@ struct cores_heap {
 };
 
 struct cores_queue {
-    uint32_t *v; /* owned ring of `entities` places */
+    uint32_t *v; /* owned ring of `entities` + `neighbours` places */
     size_t head, count;
 };
 
@@ -55,32 +58,36 @@ struct cores {
     double cores; /* 0: plenty; set before use, as are: */
     uint8_t discipline;
     double slice;
+    double others;
 
-    double now, served; /* served: time that each sharing thread has got */
+    double now, served;            /* served: time that each sharing thread has got */
     double starved, starved_first; /* waits for a core: of all; of entity 0 */
     double starved_last;           /* of the event that cores_next returned */
     struct cores_heap delays, sharing;
     struct cores_queue fresh, expired;
-    uint32_t keeps; /* slices: entity + 1 that had a core until now */
-    uint32_t kept;  /* and wants it again */
+    uint32_t keeps;              /* slices: entity + 1 that had a core until now */
+    uint32_t kept;               /* and wants it again */
     struct cores_entity *entity; /* owned */
-    size_t entities;
+    size_t entities;             /* those of the caller; in slices the neighbours come after them */
+    size_t neighbours;
+    size_t pending;           /* of the caller's entities */
     unsigned running, places; /* slices: on a core; cores rounded up */
     double speed;
     uint32_t draw; /* state of the slices' variation */
 };
 
-/* cores, discipline and slice are set, all else zero. False: out of memory. */
+/* cores, discipline, slice and others are set, all else zero. False: out of memory. */
 bool cores_init(struct cores *m, size_t entities);
 void cores_clear(struct cores *m);
 
 void cores_delay(struct cores *m, uint32_t who, double ns);
 void cores_want(struct cores *m, uint32_t who, double ns); /* only while cores > 0 */
 
-/* Moves to the next event: true: *who's delay or work has ended; false: only a slice has. */
+/* Moves to the next event: true: *who's delay or work has ended; false: only a slice has, or it was
+ * a neighbour's. */
 bool cores_next(struct cores *m, uint32_t *who);
 /* Fills free cores; to be called when the event has been dealt with. */
 void cores_dispatch(struct cores *m);
-bool cores_idle(const struct cores *m); /* nothing is pending */
+bool cores_idle(const struct cores *m); /* nobody but neighbours has an event pending */
 
 #endif

@@ -5,7 +5,8 @@
  * Each discipline is replayed with nothing changed. The one whose virtual clocks come nearest wins:
  * in length, and in how the waits for a core are spread over items and over steps (distance between
  * the two sorted lists: short pieces of work wait otherwise than long ones in each discipline).
- * Where the total still does not fit, cores that neighbours take are the reason.
+ * Where the total still does not fit, neighbours are the reason: as many threads are added as make
+ * it fit.
  */
 #include "plan/replay_view.h"
 
@@ -18,17 +19,17 @@
 #include <string.h>
 
 #define STARVED_NOISE 0.002 /* of CPU time: less than this calibrates no cores */
-#define STARVED_FIT 0.15    /* the given cores explain the runnable time this well: keep them */
-#define LENGTH_FIT 0.005    /* or the length this well */
+#define STARVED_FIT 0.05    /* a lack of runnable time below this needs no neighbours */
 #define CORES_MIN 0.05
 #define BISECTIONS 9
+#define OTHERS_MAX 8             /* neighbours per core */
 #define SLICE_NS (3 * NS_PER_MS) /* of Linux on eight cores and more */
 #define SLICES_MAX 600000.0      /* longer slices rather than more of them */
 
 struct fit {
     const struct view *v;
-    double starved;         /* recorded total */
-    double *items, *steps;  /* owned: recorded waits for a core, sorted */
+    double starved;              /* recorded total */
+    double *items, *steps;       /* owned: recorded waits for a core, sorted */
     double *item_now, *step_now; /* owned: of the discipline being tried */
 };
 
@@ -118,7 +119,7 @@ static double misfit(struct fit *f, const struct sim_result *r)
            distance(f->item_now, f->items, v->item_count) / workers;
 }
 
-/* ret_well: its length fits, or the sum of its waits for a core. */
+/* ret_well: its waits for a core add up to those recorded; nothing is missing. */
 static bool learn_discipline(struct fit *f, struct sim_params *p, bool *ret_well)
 {
     struct sim_params best = *p;
@@ -133,17 +134,17 @@ static bool learn_discipline(struct fit *f, struct sim_params *p, bool *ret_well
             continue;
         least = off;
         best = *p;
-        *ret_well = fabs(r.starved_ns - f->starved) <= STARVED_FIT * f->starved ||
-                    fabs(r.length_ns - f->v->real_ns) <= LENGTH_FIT * f->v->real_ns;
+        *ret_well = r.starved_ns >= (1 - STARVED_FIT) * f->starved;
     }
     *p = best;
     return true;
 }
 
-/* The cores with which the virtual clocks wait for a core as long as the real ones did: fewer than
- * allowed where neighbours take some. Runnable time falls as cores grow, so bisection finds it. */
+/* Cores that nobody told: as many as make the virtual clocks wait for one as long as the real ones
+ * did. Runnable time falls as cores grow, so bisection finds them. */
 static bool learn_cores(struct fit *f, struct sim_params *p)
 {
+    p->discipline = CORES_SHARED;
     double lo = CORES_MIN, hi = f->v->workers + 1.0;
     for (int i = 0; i < BISECTIONS; i++) {
         struct sim_result r;
@@ -159,23 +160,41 @@ static bool learn_cores(struct fit *f, struct sim_params *p)
     return true;
 }
 
+/* Neighbours: as many threads as make the virtual clocks wait that long; found alike. */
+static bool learn_others(struct fit *f, struct sim_params *p)
+{
+    double lo = 0, hi = p->cores * OTHERS_MAX;
+    for (int i = 0; i < BISECTIONS; i++) {
+        struct sim_result r;
+        p->others = (lo + hi) / 2;
+        if (!identity(f, *p, false, &r))
+            return false;
+        if (r.starved_ns < f->starved)
+            lo = p->others;
+        else
+            hi = p->others;
+    }
+    p->others = (lo + hi) / 2;
+    return true;
+}
+
 static bool fit(struct fit *f, struct sim_params *p)
 {
     bool told = f->starved > STARVED_NOISE * cpu_ns(f->v), well = false;
     if (f->starved <= 0 || (p->cores <= 0 && !told))
         return true;
-    if (p->cores <= 0 && !learn_cores(f, p))
-        return false;
+    if (p->cores <= 0)
+        return learn_cores(f, p);
     if (!learn_discipline(f, p, &well))
         return false;
-    return !told || well || (learn_cores(f, p) && learn_discipline(f, p, &well));
+    return !told || well || (learn_others(f, p) && learn_discipline(f, p, &well));
 }
 
 bool fit_cores(const struct view *v, double given, struct sim_params *ret)
 {
     struct fit f;
     struct sim_params p = {.cores = given > 0 ? given : 0, .discipline = CORES_WOKEN_FIRST};
-    p.slice = fmax((double)SLICE_NS, cpu_ns(v) / SLICES_MAX);
+    p.slice = fmax((double)SLICE_NS, fmax(cpu_ns(v), p.cores * v->real_ns) / SLICES_MAX);
     bool ok = fit_init(&f, v) && fit(&f, &p);
     fit_clear(&f);
     *ret = p;

@@ -59,7 +59,8 @@ static inline uint32_t part_key(uint8_t kind, uint8_t cause, uint32_t resource)
 {
     if (resource >= UINT32_C(1) << 24)
         resource = 0;
-    return resource << 8 | (uint32_t)(kind & 3) << 6 | (cause < CAUSE_COUNT ? cause : CAUSE_UNKNOWN);
+    return resource << 8 | (uint32_t)(kind & 3) << 6 |
+           (cause < CAUSE_COUNT ? cause : CAUSE_UNKNOWN);
 }
 
 static inline uint8_t key_kind(uint32_t key)

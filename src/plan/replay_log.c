@@ -99,12 +99,13 @@ static void make_room(struct replay_log *log)
             steps += c->step_count;
             deliveries += c->delivery_count;
             parts += c->parts.count + c->ops.count;
-            if (!most || c->step_count + c->delivery_count > most->step_count + most->delivery_count)
+            if (!most ||
+                c->step_count + c->delivery_count > most->step_count + most->delivery_count)
                 most = c;
         }
         bool many = deliveries >= (size_t)DELIVERIES_PER_STEP * log->max_steps + REPLAY_WORKERS_MAX;
-        if (steps < log->max_steps && !many && parts < (size_t)PARTS_PER_STEP * log->max_steps +
-                                                           REPLAY_OPS_MAX + REPLAY_PARTS_MAX)
+        if (steps < log->max_steps && !many &&
+            parts < (size_t)PARTS_PER_STEP * log->max_steps + REPLAY_OPS_MAX + REPLAY_PARTS_MAX)
             return;
         if (!most || !(most->step_count + most->delivery_count))
             return;
@@ -124,6 +125,20 @@ static bool parts_push(struct parts *p, uint32_t key, int64_t ns)
     return true;
 }
 
+/* A worker's startup comes before all that it did on its first delivery. */
+static void startup_first(struct replay_delivery *d)
+{
+    int n = 0;
+    for (int i = 0; i < d->part_count; i++) {
+        struct share p = d->parts[i];
+        if (p.cause != CAUSE_STARTUP)
+            continue;
+        for (int k = i; k > n; k--)
+            d->parts[k] = d->parts[k - 1];
+        d->parts[n++] = p;
+    }
+}
+
 /* Makes the parts add up to the turn-around: a lack is unknown, a surplus shrinks all. */
 static void repair_delivery(struct replay_delivery *d)
 {
@@ -135,6 +150,8 @@ static void repair_delivery(struct replay_delivery *d)
     whole -= d->startup ? d->idle_ns : 0;
     if (d->part_count > REPLAY_PARTS_MAX)
         d->part_count = REPLAY_PARTS_MAX;
+    if (d->startup)
+        startup_first(d);
     for (int i = 0; i < d->part_count; i++) {
         if (d->parts[i].ns < 0)
             d->parts[i].ns = 0;
@@ -166,9 +183,14 @@ uint64_t replay_push_delivery(struct replay_log *log, int consumer,
             c->parts.count = parts_at;
             return REPLAY_NONE;
         }
-    c->deliveries[c->delivery_count++] = (struct packed_delivery){
-        d.start_ns, d.end_ns,  time_pack(d.idle_ns), (uint32_t)parts_at,
-        (uint16_t)(d.worker % REPLAY_WORKERS_MAX), d.startup, d.part_count};
+    c->deliveries[c->delivery_count++] =
+        (struct packed_delivery){d.start_ns,
+                                 d.end_ns,
+                                 time_pack(d.idle_ns),
+                                 (uint32_t)parts_at,
+                                 (uint16_t)(d.worker % REPLAY_WORKERS_MAX),
+                                 d.startup,
+                                 d.part_count};
     return c->delivery_base + c->delivery_count - 1;
 }
 
@@ -200,8 +222,7 @@ bool replay_push_step(struct replay_log *log, int consumer, const struct replay_
     if (consumer < 0 || consumer >= log->consumer_count)
         return false;
     struct log_consumer *c = &log->consumers[consumer];
-    if (s.t1 < s.t0 || s.end_ns < s.t1 ||
-        (c->step_count && s.t0 < c->steps[c->step_count - 1].end))
+    if (s.t1 < s.t0 || s.end_ns < s.t1 || (c->step_count && s.t0 < c->steps[c->step_count - 1].end))
         return false;
     make_room(log);
     size_t ops_at = c->ops.count;
@@ -209,8 +230,9 @@ bool replay_push_step(struct replay_log *log, int consumer, const struct replay_
     if (!mem_grow((void **)&c->steps, &c->step_cap, c->step_count + 1, sizeof(*c->steps)))
         return false;
     for (int i = 0; i < s.op_count; i++)
-        if (!parts_push(&c->ops, part_key(s.ops[i].kind, s.ops[i].what.cause,
-                                          s.ops[i].what.resource), s.ops[i].what.ns)) {
+        if (!parts_push(&c->ops,
+                        part_key(s.ops[i].kind, s.ops[i].what.cause, s.ops[i].what.resource),
+                        s.ops[i].what.ns)) {
             c->ops.count = ops_at;
             return false;
         }
@@ -283,10 +305,10 @@ bool replay_log_step(const struct replay_log *log, int consumer, uint64_t nth,
     ret->t0 = s->t0;
     ret->t1 = s->t1;
     ret->end_ns = s->end;
-    ret->delivery = s->delivery >= c->delivery_base &&
-                            s->delivery < c->delivery_base + c->delivery_count
-                        ? s->delivery
-                        : REPLAY_NONE;
+    ret->delivery =
+        s->delivery >= c->delivery_base && s->delivery < c->delivery_base + c->delivery_count
+            ? s->delivery
+            : REPLAY_NONE;
     ret->op_count = (uint8_t)s->op_count;
     for (uint32_t i = 0; i < s->op_count; i++) {
         struct packed_part p = c->ops.v[s->ops_at + i];
@@ -311,8 +333,7 @@ bool replay_log_delivery(const struct replay_log *log, int consumer, uint64_t nt
     ret->part_count = d->part_count;
     for (uint32_t i = 0; i < d->part_count; i++) {
         struct packed_part p = c->parts.v[d->parts_at + i];
-        ret->parts[i] =
-            (struct share){key_cause(p.key), key_resource(p.key), time_unpack(p.time)};
+        ret->parts[i] = (struct share){key_cause(p.key), key_resource(p.key), time_unpack(p.time)};
     }
     return true;
 }

@@ -39,8 +39,8 @@
 /*
  * One delivery: all that a worker did on it. start_ns is its previous delivery to the same consumer
  * or the end of its last wait for work from that consumer, whichever is later. The first delivery
- * of a worker has `startup` set and starts when the worker was started: its parts begin with what it
- * spent until it was ready for work (CAUSE_STARTUP), and idle_ns is how long it then waited for
+ * of a worker has `startup` set and starts when the worker was started: its parts begin with what
+ * it spent until it was ready for work (CAUSE_STARTUP), and idle_ns is how long it then waited for
  * work (so parts + idle_ns add up to end_ns - start_ns).
  *
  * Parts stand in the order in which they happened and may repeat (read, decode, read, decode);
@@ -59,7 +59,8 @@ struct replay_delivery {
 };
 
 /* Adds a part at the end; equal neighbours merge, and when the array is full the part merges with
- * an earlier one of its cause and resource (then of its cause alone, then `unknown`). ns <= 0: nothing. */
+ * an earlier one of its cause and resource (then of its cause alone, then `unknown`). ns <= 0:
+ * nothing. */
 void replay_delivery_add(struct replay_delivery *d, enum cause cause, uint32_t resource,
                          int64_t ns);
 
@@ -87,9 +88,9 @@ struct replay_op {
 
 /* One step of a consumer: it waited t0..t1 for `delivery` (t0 == t1: it was there), then spent its
  * own time until end_ns. A step without a delivery (no workers) has t0 == t1 and REPLAY_NONE;
- * such steps are best cut where the thread begins to fetch the next batch. The time before the first
- * take is best pushed as a step without a delivery too: starting workers (CAUSE_STARTUP) costs the
- * thread time that grows with their number. */
+ * such steps are best cut where the thread begins to fetch the next batch. The time before the
+ * first take is best pushed as a step without a delivery too: starting workers (CAUSE_STARTUP)
+ * costs the thread time that grows with their number. */
 struct replay_step {
     int64_t t0, t1, end_ns;
     uint64_t delivery; /* serial given by replay_push_delivery, or REPLAY_NONE */
@@ -138,7 +139,7 @@ bool replay_log_step(const struct replay_log *log, int consumer, uint64_t nth,
 bool replay_log_delivery(const struct replay_log *log, int consumer, uint64_t nth,
                          struct replay_delivery *ret);
 
-/* ---- chunks: the log as bytes (layout: replay_code.c; about 35 bytes a step) ---- */
+/* ---- chunks: the log as bytes (layout: replay_code.c; 35 to 50 bytes a step) ---- */
 
 /* How far a consumer's log has been written; zero-initialised: nothing yet. */
 struct replay_cursor {
@@ -147,7 +148,8 @@ struct replay_cursor {
 
 /* Appends to *out one self-contained chunk with all that was pushed since *at, and moves *at.
  * True and nothing appended: nothing new. False: out of memory (out->failed). Times are kept to
- * 1 us. Chunks are decoded in order; leading chunks may be missing (their time counts as dropped). */
+ * 1 us. Chunks are decoded in order; leading chunks may be missing (their time counts as dropped).
+ */
 bool replay_encode(const struct replay_log *log, int consumer, struct replay_cursor *at,
                    struct str *out);
 /* Pushes what one chunk holds. Hostile bytes give STATUS_INPUT and leave whole steps only. */

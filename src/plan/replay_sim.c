@@ -3,8 +3,8 @@
  * The virtual clocks: an event loop over one consumer, its workers and its device.
  *
  * Entities are numbered: 0 the consumer, 1 + s the worker in slot s. Each is at any moment blocked
- * (no event), delayed (in `delays`, keyed by virtual time) or wants a core, which is the business of
- * replay_cores.h.
+ * (no event), delayed (in `delays`, keyed by virtual time) or wants a core, which is the business
+ * of replay_cores.h.
  */
 #include "plan/replay_view.h"
 
@@ -31,7 +31,7 @@ struct sim {
     const struct view *v;
     const struct sim_params *params;
     const struct replay_scenario *sc;
-    struct cores m; /* the clock, delays and cores */
+    struct cores m;         /* the clock, delays and cores */
     struct worker *workers; /* owned */
     uint32_t worker_count;
     bool redealt;
@@ -413,6 +413,7 @@ static void resolve_keep(struct sim *s)
         s->m.cores = 0;
     s->m.discipline = s->params->discipline;
     s->m.slice = s->params->slice;
+    s->m.others = s->params->others;
     double times = s->sc->accelerator_times > 0 ? s->sc->accelerator_times : 1;
     s->device_factor = s->sc->accelerator_infinite ? 0 : 1 / times;
     s->own_factor = s->sc->consumers_times > 0 ? 1 / s->sc->consumers_times : 1;
@@ -450,13 +451,12 @@ static bool allocate(struct sim *s)
     s->epoch_head = mem_zalloc(s->v->epoch_count * sizeof(*s->epoch_head));
     s->flags = mem_zalloc(n);
     if (s->v->workers) {
-        s->startup_of =
-            mem_zalloc(s->v->epoch_count * s->v->workers * sizeof(*s->startup_of));
+        s->startup_of = mem_zalloc(s->v->epoch_count * s->v->workers * sizeof(*s->startup_of));
         if (!s->startup_of)
             return false;
     }
-    return cores_init(&s->m, s->worker_count + 1) && s->workers && s->next_item && s->trigger_head &&
-           s->trigger_next && s->epoch_head && s->flags;
+    return cores_init(&s->m, s->worker_count + 1) && s->workers && s->next_item &&
+           s->trigger_head && s->trigger_next && s->epoch_head && s->flags;
 }
 
 static void release_memory(struct sim *s)

@@ -14,8 +14,7 @@ static bool same(const struct share *a, enum cause cause, uint32_t resource)
     return a->cause == cause && a->resource == resource;
 }
 
-void replay_delivery_add(struct replay_delivery *d, enum cause cause, uint32_t resource,
-                         int64_t ns)
+void replay_delivery_add(struct replay_delivery *d, enum cause cause, uint32_t resource, int64_t ns)
 {
     int n = d->part_count;
     if (ns <= 0)

@@ -4,9 +4,9 @@
  * epochs begin, how far ahead work is requested, and what the device clock did.
  *
  * Depth. Let c be the takes made before item p began, q = p - c + 1. An item is requested when
- * position p - depth is taken, so q <= depth for every item, and q == depth for an item whose worker
- * had been waiting for work and began at once. The depth is therefore the usual q of such items, and
- * without any the largest q is a lower bound.
+ * position p - depth is taken, so q <= depth for every item, and q == depth for an item whose
+ * worker had been waiting for work and began at once. The depth is therefore the usual q of such
+ * items, and without any the largest q is a lower bound.
  */
 #include "plan/replay_view.h"
 
@@ -56,12 +56,12 @@ struct build {
         double idle;
         uint16_t worker;
         uint32_t delivery; /* index in c->deliveries */
-    } *items; /* owned */
+    } * items;             /* owned */
     struct mark {
         double seen;
         uint32_t what;
         uint8_t kind; /* VIEW_SPAWN, VIEW_RELEASE */
-    } *marks;         /* owned, by time */
+    } * marks;        /* owned, by time */
     size_t mark_count, mark_cap;
     double *releases; /* owned, per epoch: the consumer's moment */
     double *spawns;   /* owned, per item: the same */
@@ -410,7 +410,7 @@ static bool copy_parts(struct build *b)
 /* The real clocks of thread and device while ops are copied. */
 struct clocks {
     double now, device, burst; /* burst: since when the thread has run without a sync or a point */
-    size_t mark; /* the next one */
+    size_t mark;               /* the next one */
 };
 
 /* Marks before `until` are set here; what is missing becomes slack. */
@@ -550,7 +550,7 @@ static bool build(struct build *b, uint32_t depth)
     if (!position_of || !v->steps || !collect_items(b, position_of))
         return false;
     if (depth)
-        v->depth = depth;
+        v->depth = depth < DEPTH_MAX ? depth : DEPTH_MAX;
     else if (v->item_count && !learn_depth(b))
         return false;
     v->start_ns = from_origin(b, c->steps[0].t0);
@@ -576,53 +576,4 @@ bool view_build(struct view *v, const struct replay_log *log, int consumer, uint
     free(b.releases);
     free(b.spawns);
     return ok;
-}
-
-/* ---- a job without workers ---- */
-
-static bool loads(const struct view_op *op)
-{
-    return op->kind == REPLAY_THREAD && (op->cause == CAUSE_STORAGE ||
-                                         op->cause == CAUSE_PREPARE || op->cause == CAUSE_MEMORY);
-}
-
-bool view_build_loader(struct view *v, const struct view *from)
-{
-    *v = *from;
-    v->items = NULL;
-    v->epochs = NULL;
-    v->epoch_count = v->epoch_cap = 0;
-    v->parts = NULL;
-    v->part_count = v->part_cap = 0;
-    v->ops = NULL;
-    v->op_count = v->op_cap = 0;
-    v->steps = mem_zalloc(from->step_count * sizeof(*v->steps));
-    v->items = mem_zalloc(from->step_count * sizeof(*v->items));
-    v->epochs = mem_zalloc(sizeof(*v->epochs));
-    if (!v->steps || !v->items || !v->epochs)
-        return false;
-    v->epoch_count = v->epoch_cap = 1;
-    v->epochs[0].slots = 1;
-    v->item_count = 0;
-    v->start_ops = 1;
-    struct view_op release = {.kind = VIEW_RELEASE};
-    if (!push_op(v, release))
-        return false;
-    for (size_t s = 0; s < from->step_count; s++) {
-        struct view_item item = {.parts_at = (uint32_t)v->part_count, .trigger = VIEW_AT_RELEASE};
-        v->steps[s] = from->steps[s];
-        v->steps[s].ops_at = (uint32_t)v->op_count;
-        for (uint32_t i = 0; i < from->steps[s].op_count; i++) {
-            const struct view_op *op = &from->ops[from->steps[s].ops_at + i];
-            struct view_part part = {op->ns, op->resource, op->cause};
-            if (!(loads(op) ? push_part(v, part) : push_op(v, *op)))
-                return false;
-        }
-        v->steps[s].op_count = (uint32_t)(v->op_count - v->steps[s].ops_at);
-        item.part_count = (uint16_t)(v->part_count - item.parts_at);
-        v->steps[s].item = item.part_count ? (uint32_t)v->item_count : VIEW_NO_ITEM;
-        if (item.part_count)
-            v->items[v->item_count++] = item;
-    }
-    return true;
 }

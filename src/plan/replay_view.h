@@ -37,8 +37,8 @@ struct view_item {
 /* Items first .. next epoch's first - 1: all were requested after everything before was taken. */
 struct view_epoch {
     uint32_t first;
-    uint32_t slots;  /* workers seen in it */
-    uint32_t spawns; /* of them, started for it */
+    uint32_t slots;      /* workers seen in it */
+    uint32_t spawns;     /* of them, started for it */
     uint32_t last_spawn; /* position of the last one's first item */
 };
 
@@ -70,12 +70,12 @@ struct view {
     double whole_ns; /* kept and dropped */
     uint32_t workers, depth;
     bool depth_bound;
-    double fork_ns;                      /* thread time to start one worker */
+    double fork_ns; /* thread time to start one worker */
     struct view_usual usual;
-    double wait_ns;                      /* waits for deliveries */
-    double delivery_ns[CAUSE_COUNT];     /* parts of items */
-    double own_ns[CAUSE_COUNT];          /* THREAD ops */
-    double device_ns[CAUSE_COUNT];       /* DEVICE and SPREAD ops; NONE: compute */
+    double wait_ns;                  /* waits for deliveries */
+    double delivery_ns[CAUSE_COUNT]; /* parts of items */
+    double own_ns[CAUSE_COUNT];      /* THREAD ops */
+    double device_ns[CAUSE_COUNT];   /* DEVICE and SPREAD ops; NONE: compute */
     double sync_ns;
     struct view_item *items; /* owned, as all arrays here */
     size_t item_count;
@@ -107,10 +107,11 @@ static inline bool cause_takes_core(uint8_t cause)
 
 struct sim_params {
     const struct replay_scenario *scenario;
-    double cores; /* 0: plenty */
+    double cores;       /* 0: plenty */
     uint8_t discipline; /* enum cores_discipline */
     double slice;
-    bool no_late_peer; /* the peers' lateness is replayed at the peers */
+    double others;                       /* neighbours that want cores too */
+    bool no_late_peer;                   /* the peers' lateness is replayed at the peers */
     double *item_starved, *step_starved; /* NULL, or by position and by step: added to */
 };
 

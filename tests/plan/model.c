@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "model.h"
+#include "model_draw.h"
 
 #include "base/mem.h"
 #include "base/unit.h"
@@ -11,45 +12,7 @@
 #define ACTORS_MAX 128
 #define NEVER INT64_MAX
 #define LATER (UINT64_C(1) << 62) /* a turn after all that have just begun */
-#define RESOURCE_STORE 7 /* any interned number */
-
-/* ---- draws ---- */
-
-static uint64_t mix(uint64_t x)
-{
-    x += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
-}
-
-static double uniform(uint64_t seed, uint64_t what, uint64_t purpose)
-{
-    uint64_t h = mix(mix(mix(seed) ^ what) ^ purpose * UINT64_C(0xd1342543de82ef95));
-    return ((double)(h >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(uint64_t seed, uint64_t what, uint64_t purpose)
-{
-    double a = uniform(seed, what, purpose * 2 + 1001), b = uniform(seed, what, purpose * 2 + 1002);
-    return sqrt(-2 * log(a)) * cos(2 * M_PI * b);
-}
-
-/* Mean 1. */
-static double tail(enum model_tail kind, double spread, uint64_t seed, uint64_t what,
-                   uint64_t purpose)
-{
-    if (kind == TAIL_LOGNORMAL)
-        return exp(spread * normal(seed, what, purpose) - spread * spread / 2);
-    if (kind == TAIL_PARETO) {
-        double x = pow(uniform(seed, what, purpose), -spread) * (1 - spread);
-        return x < 200 ? x : 200;
-    }
-    return 0.9 + 0.2 * uniform(seed, what, purpose);
-}
-
-enum purpose { FOR_READ = 1, FOR_DECODE = 65, FOR_KERNEL = 129, FOR_HOST, FOR_COPY, FOR_WAKE,
-               FOR_NEIGHBOUR, FOR_SLICE, FOR_CONFIG = 200 };
+#define RESOURCE_STORE 7          /* any interned number */
 
 /* ---- the machine ---- */
 
@@ -57,13 +20,13 @@ enum actor_state { ACTOR_BLOCKED, ACTOR_SLEEPING, ACTOR_ON_CPU, ACTOR_QUEUED };
 
 struct actor {
     enum actor_state state;
-    int64_t until;                 /* sleeping: when it wakes; in slices: end of its slice */
-    double work;                   /* left to compute */
-    double asked;                  /* computing: what it asked for */
+    int64_t until; /* sleeping: when it wakes; in slices: end of its slice */
+    double work;   /* left to compute */
+    double asked;  /* computing: what it asked for */
     int64_t asked_at, queued_at, starved;
-    int pc;                        /* where its program goes on */
-    uint64_t bursts;               /* of a neighbour */
-    uint64_t turn;                 /* for the first come first served queue */
+    int pc;          /* where its program goes on */
+    uint64_t bursts; /* of a neighbour */
+    uint64_t turn;   /* for the first come first served queue */
 };
 
 struct worker {
@@ -110,8 +73,8 @@ static void seg(struct model *m, int actor, enum model_did did, enum cause cause
         return;
     if (!mem_grow((void **)&t->v, &t->cap, t->count + 1, sizeof(*t->v)))
         abort();
-    t->v[t->count++] = (struct model_seg){t0, t1, (uint32_t)item, (uint16_t)actor, (uint8_t)did,
-                                          (uint8_t)cause};
+    t->v[t->count++] =
+        (struct model_seg){t0, t1, (uint32_t)item, (uint16_t)actor, (uint8_t)did, (uint8_t)cause};
 }
 
 static void sleep_for(struct model *m, int a, double ns)
@@ -143,7 +106,7 @@ static void dispatch(struct model *m)
         w->state = ACTOR_ON_CPU;
         w->starved += m->now - w->queued_at;
         double slice = (double)m->c->slice * /* equal ones lock threads into unequal turns */
-                       (0.75 + 0.5 * uniform(m->c->seed, m->slices++, FOR_SLICE));
+                       (0.75 + 0.5 * draw_uniform(m->c->seed, m->slices++, FOR_SLICE));
         w->until = m->now + (int64_t)ceil(fmin(w->work, slice));
     }
 }
@@ -194,20 +157,22 @@ static double read_time(const struct model *m, int item, int round)
 {
     const struct model_config *c = m->c;
     return c->read / c->rounds *
-           tail(c->read_tail, c->read_spread, c->seed, (uint64_t)item, FOR_READ + (uint64_t)round);
+           draw_tail(c->read_tail, c->read_spread, c->seed, (uint64_t)item,
+                     FOR_READ + (uint64_t)round);
 }
 
 static double decode_time(const struct model *m, int item, int round)
 {
     const struct model_config *c = m->c;
     return c->decode / c->rounds *
-           tail(c->decode_tail, c->decode_spread, c->seed, (uint64_t)item,
-                FOR_DECODE + (uint64_t)round);
+           draw_tail(c->decode_tail, c->decode_spread, c->seed, (uint64_t)item,
+                     FOR_DECODE + (uint64_t)round);
 }
 
 static double wake_time(const struct model *m, int a)
 {
-    return m->c->wake * 2 * uniform(m->c->seed + m->c->noise, (uint64_t)m->now * 64 + (uint64_t)a, FOR_WAKE);
+    return m->c->wake * 2 *
+           draw_uniform(m->c->seed + m->c->noise, (uint64_t)m->now * 64 + (uint64_t)a, FOR_WAKE);
 }
 
 /* The next round of its item; what takes no time does not leave the core. */
@@ -355,8 +320,22 @@ static void start_worker(struct model *m, int w)
 
 /* ---- the trainer ---- */
 
-enum { T_EPOCH, T_FORKED, T_NEXT, T_TAKEN, T_UNPACKED, T_LOADING, T_LOADED, T_COPY, T_COPIED,
-       T_LAUNCHED, T_SYNCED, T_HOST, T_WRITTEN, T_END };
+enum {
+    T_EPOCH,
+    T_FORKED,
+    T_NEXT,
+    T_TAKEN,
+    T_UNPACKED,
+    T_LOADING,
+    T_LOADED,
+    T_COPY,
+    T_COPIED,
+    T_LAUNCHED,
+    T_SYNCED,
+    T_HOST,
+    T_WRITTEN,
+    T_END
+};
 
 static void op(struct model *m, enum replay_op_kind kind, enum cause cause, int64_t ns)
 {
@@ -439,7 +418,7 @@ static void next_launch(struct model *m)
 
 static double step_draw(const struct model *m, enum purpose what)
 {
-    return tail(TAIL_LOGNORMAL, 0.1, m->c->seed, (uint64_t)m->k.step, what);
+    return draw_tail(TAIL_LOGNORMAL, 0.1, m->c->seed, (uint64_t)m->k.step, what);
 }
 
 /* One move; true: goes on at once. */
@@ -566,7 +545,8 @@ static bool trainer_end_move(struct model *m)
         trainer_cpu_done(m, CAUSE_HOST);
         a->pc = T_WRITTEN;
         m->k.sync_from = m->now;
-        if (c->checkpoint_every && (m->k.step + 1) % c->checkpoint_every == 0 && c->checkpoint > 0) {
+        if (c->checkpoint_every && (m->k.step + 1) % c->checkpoint_every == 0 &&
+            c->checkpoint > 0) {
             sleep_for(m, MODEL_TRAINER, c->checkpoint);
             return false;
         }
@@ -606,7 +586,7 @@ static void neighbour_go(struct model *m, int a)
 {
     struct actor *n = &m->actor[a];
     double ns = 50.0 * (double)NS_PER_MS *
-                uniform(m->c->seed, n->bursts++ * 128 + (uint64_t)a, FOR_NEIGHBOUR);
+                draw_uniform(m->c->seed, n->bursts++ * 128 + (uint64_t)a, FOR_NEIGHBOUR);
     n->pc = !n->pc;
     if (n->pc)
         compute(m, a, ns);
@@ -732,8 +712,8 @@ static void find_truth(const struct model *m, struct model_truth *t)
 
 /* ---- outside ---- */
 
-void model_run(const struct model_config *config, struct replay_log *log,
-               struct model_truth *truth, struct model_trace *trace)
+void model_run(const struct model_config *config, struct replay_log *log, struct model_truth *truth,
+               struct model_trace *trace)
 {
     struct model *m = mem_zalloc(sizeof(*m));
     if (!m)
@@ -769,58 +749,4 @@ void model_run(const struct model_config *config, struct replay_log *log,
     else
         free(m->segs.v);
     free(m);
-}
-
-static double between(uint64_t seed, int what, double lo, double hi)
-{
-    return lo + (hi - lo) * uniform(seed, (uint64_t)what, FOR_CONFIG);
-}
-
-/* Log-uniform. */
-static double scale(uint64_t seed, int what, double lo, double hi)
-{
-    return exp(between(seed, what, log(lo), log(hi)));
-}
-
-static bool chance(uint64_t seed, int what, double p)
-{
-    return uniform(seed, (uint64_t)what, FOR_CONFIG) < p;
-}
-
-struct model_config model_random(uint64_t seed, int items)
-{
-    struct model_config c = {.seed = seed, .items = items};
-    double ms = (double)NS_PER_MS;
-    c.workers = 1 + (int)between(seed, 0, 0, 15.999);
-    c.prefetch = chance(seed, 1, 0.6) ? 2 : 1 + (int)between(seed, 2, 0, 3.999);
-    c.cores = chance(seed, 3, 0.4) ? 0 : 1 + (int)between(seed, 4, 0, c.workers + 1.999);
-    c.slice = chance(seed, 5, 0.67) ? (int64_t)(3 * ms) : 0;
-    c.woken_first = chance(seed, 31, 0.5);
-    c.rounds = 1 + (int)between(seed, 6, 0, 3.999);
-    c.read = scale(seed, 7, 1, 100) * ms;
-    c.decode = scale(seed, 8, 1, 100) * ms;
-    c.read_tail = (enum model_tail)between(seed, 9, 0, 2.999);
-    c.decode_tail = chance(seed, 10, 0.5) ? TAIL_LOGNORMAL : TAIL_NONE;
-    c.read_spread = between(seed, 11, 0.2, c.read_tail == TAIL_PARETO ? 0.7 : 1.2);
-    c.decode_spread = between(seed, 12, 0.05, 0.5);
-    c.launches = 1 + (int)between(seed, 13, 0, 5.999);
-    c.launch = scale(seed, 14, 0.01, 0.3) * ms;
-    c.host = scale(seed, 15, 0.05, 2) * ms;
-    c.take = scale(seed, 16, 0.02, 0.5) * ms;
-    double parallel = c.cores ? fmin(c.workers, c.cores) : c.workers;
-    double feed = fmax((c.read + c.decode) / c.workers, c.decode / parallel);
-    c.kernel = feed * scale(seed, 17, 0.15, 1.6);
-    c.copy = chance(seed, 18, 0.5) ? c.kernel * between(seed, 19, 0.02, 0.4) : 0;
-    c.pinned_ratio = 0.4;
-    c.sync_every = chance(seed, 20, 0.6) ? 1 : (int)between(seed, 21, 0, 20.999);
-    c.checkpoint_every = chance(seed, 22, 0.5) ? 20 + (int)between(seed, 23, 0, 180) : 0;
-    c.checkpoint = (double)c.checkpoint_every * feed * between(seed, 24, 0.02, 0.3);
-    c.epoch_items = chance(seed, 25, 0.5) ? items / (2 + (int)between(seed, 26, 0, 4.999)) : 0;
-    if (c.epoch_items) /* every worker started has something to do */
-        c.items = items / c.epoch_items * c.epoch_items;
-    c.persistent = chance(seed, 27, 0.4);
-    c.startup = scale(seed, 28, 1, 20) * (c.read + c.decode);
-    c.fork = scale(seed, 29, 0.2, 5) * ms;
-    c.wake = scale(seed, 30, 0.005, 0.05) * ms;
-    return c;
 }

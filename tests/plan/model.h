@@ -5,9 +5,9 @@
  * It shares no code with plan/replay: actors (trainer, loader workers, neighbours) take turns on
  * cores, read and decode, and the trainer feeds a device. The loader works as PyTorch's: items are
  * dealt round robin, taken in order, `prefetch` of them are on order per worker, and taking one
- * orders the next. Every draw of a read, decode, kernel, copy or host time depends on (seed, item or
- * step, purpose) alone, so a run with one time set to zero is the same run with that cause truly taken
- * away. Delays of waking and lengths of slices are drawn as they come.
+ * orders the next. Every draw of a read, decode, kernel, copy or host time depends on (seed, item
+ * or step, purpose) alone, so a run with one time set to zero is the same run with that cause truly
+ * taken away. Delays of waking and lengths of slices are drawn as they come.
  */
 #ifndef GPUFEED_TESTS_PLAN_MODEL_H
 #define GPUFEED_TESTS_PLAN_MODEL_H
@@ -25,11 +25,11 @@ struct model_config {
     int items;   /* deliveries in all */
     int workers; /* 0: the trainer loads by itself */
     int prefetch;
-    int cores;   /* 0: one for everybody */
-    int64_t slice; /* > 0: first come first served in slices this long; 0: processor sharing */
+    int cores;        /* 0: one for everybody */
+    int64_t slice;    /* > 0: first come first served in slices this long; 0: processor sharing */
     bool woken_first; /* slices: whoever begins to compute goes before those whose slice ran out */
-    int neighbours; /* foreign threads that burn a core about half of the time */
-    int rounds;     /* reads and decodes take turns this often within an item */
+    int neighbours;   /* foreign threads that burn a core about half of the time */
+    int rounds;       /* reads and decodes take turns this often within an item */
     double read, decode;
     enum model_tail read_tail, decode_tail;
     double read_spread, decode_spread; /* sigma of the lognormal, 1 / alpha of the Pareto */
@@ -96,7 +96,7 @@ struct model_config model_random(uint64_t seed, int items);
 
 /* Runs the job; log, truth and trace may be NULL. The log gets one consumer (tid 1, device 0).
  * Aborts when out of memory. */
-void model_run(const struct model_config *config, struct replay_log *log,
-               struct model_truth *truth, struct model_trace *trace);
+void model_run(const struct model_config *config, struct replay_log *log, struct model_truth *truth,
+               struct model_trace *trace);
 
 #endif

@@ -229,13 +229,18 @@ static void describe(const struct model_config *c, const struct replay_learnt *l
 {
     print_message("seed %llu: workers %d prefetch %d cores %d %s read %.1f (%d) decode %.1f kernel "
                   "%.1f copy %.1f ms, sync %d, checkpoint %d, epoch %d%s: learnt workers %u depth "
-                  "%u%s cores %.2f shared %d, starved %.3f s; length %.2f s, identity off by %.2f points\n",
+                  "%u%s cores %.2f others %.2f shared %d, starved %.3f s; length %.2f s, identity "
+                  "off by %.2f points\n",
                   (unsigned long long)c->seed, c->workers, c->prefetch, c->cores,
-                  !c->slice ? "shared" : c->woken_first ? "woken first" : "slices", c->read / (double)NS_PER_MS, c->read_tail,
-                  c->decode / (double)NS_PER_MS, c->kernel / (double)NS_PER_MS,
-                  c->copy / (double)NS_PER_MS, c->sync_every, c->checkpoint_every, c->epoch_items,
-                  c->persistent ? " persistent" : "", l->workers, l->depth,
-                  l->depth_bound ? "+" : "", l->cores, l->discipline, (double)l->starved_ns / (double)NS_PER_S, length / (double)NS_PER_S, 100 * identity);
+                  !c->slice        ? "shared"
+                  : c->woken_first ? "woken first"
+                                   : "slices",
+                  c->read / (double)NS_PER_MS, c->read_tail, c->decode / (double)NS_PER_MS,
+                  c->kernel / (double)NS_PER_MS, c->copy / (double)NS_PER_MS, c->sync_every,
+                  c->checkpoint_every, c->epoch_items, c->persistent ? " persistent" : "",
+                  l->workers, l->depth, l->depth_bound ? "+" : "", l->cores, l->others,
+                  l->discipline, (double)l->starved_ns / (double)NS_PER_S,
+                  length / (double)NS_PER_S, 100 * identity);
 }
 
 struct worst {
@@ -249,6 +254,29 @@ static void note(struct worst *w, double *at, double error)
         *at = error;
     w->checks++;
     w->misses += error > POINT;
+}
+
+/* The model's own account, and what no promise may break. */
+static void check_laws(const struct replay *r, const struct model_truth *truth)
+{
+    struct replay_scenario none = {0};
+    struct replay_result got;
+    struct error e;
+    double sum = truth->compute + truth->copy;
+    for (int i = 0; i < CAUSE_COUNT; i++)
+        sum += truth->wait[i];
+    assert_true(fabs(sum - truth->total) < 1e-6 * truth->total);
+    assert_int_equal(replay_run(r, &none, &got, &e), STATUS_OK);
+    assert_int_equal(got.gain_ns, 0);
+    for (size_t i = 0; i < CURES; i++) {
+        struct replay_scenario s = {0};
+        struct model_config any = {.pinned_ratio = 0.4};
+        cures[i].ask(&any, &s);
+        assert_int_equal(replay_run(r, &s, &got, &e), STATUS_OK);
+        assert_true(got.gain_ns <= got.real_ns && got.predicted_ns >= 0);
+        if (s.away_count && s.away[0].cause != CAUSE_CPU_STARVED)
+            assert_true((double)got.gain_ns <= truth->total - truth->compute + 1);
+    }
 }
 
 static void run_seed(uint64_t seed, struct worst *w)
@@ -265,6 +293,7 @@ static void run_seed(uint64_t seed, struct worst *w)
     assert_non_null(r);
     assert_true(replay_learnt(r, 0, &learnt));
     assert_true(fabs((double)learnt.real_ns - truth.total) < 0.001 * truth.total);
+    check_laws(r, &truth);
     double identity = fabs((double)(learnt.identity_ns - learnt.real_ns)) / truth.total;
     note(w, &w->identity, identity);
     for (size_t i = 0; i < CURES; i++) {
@@ -306,18 +335,97 @@ static void test_promises(void **state)
         run_seed(strtoull(one, NULL, 10), &w);
     for (uint64_t seed = 1; !one && seed <= n; seed++)
         run_seed(seed, &w);
-    print_message("%llu checks, %llu beyond a point; worst: identity %.2f", (unsigned long long)w.checks,
-                  (unsigned long long)w.misses, 100 * w.identity);
+    print_message("%llu checks, %llu beyond a point; worst: identity %.2f",
+                  (unsigned long long)w.checks, (unsigned long long)w.misses, 100 * w.identity);
     for (size_t i = 0; i < CURES; i++)
         print_message(", %s %.2f", cures[i].name, 100 * w.cure[i]);
     print_message(", sequence %.2f points\n", 100 * w.sequence);
     assert_int_equal(w.misses, 0);
 }
 
+/* Neighbours take cores at random moments: what is left of them is only known on average. */
+static void test_neighbours(void **state)
+{
+    static const int asked[] = {0, 2, 10, 11};
+    double worst = 0;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        struct model_config c = model_random(seed, ITEMS);
+        struct replay_learnt learnt;
+        struct model_truth truth;
+        struct error e;
+        c.cores = 2 + c.workers / 2;
+        c.neighbours = 2;
+        struct replay_log *log = replay_log_new(0);
+        struct replay_setup setup = {.cores = c.cores};
+        model_run(&c, log, &truth, NULL);
+        struct replay *r = replay_new(log, &setup, &e);
+        assert_non_null(r);
+        assert_true(replay_learnt(r, 0, &learnt));
+        for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+            struct model_config changed = c;
+            struct replay_scenario s = {0};
+            struct replay_result got;
+            cures[asked[i]].change(&changed);
+            if (asked[i] == 10)
+                changed.neighbours = 0;
+            cures[asked[i]].ask(&c, &s);
+            assert_int_equal(replay_run(r, &s, &got, &e), STATUS_OK);
+            double saved = truth.total - model_length(&changed);
+            double error = fabs((double)got.gain_ns - saved) / truth.total;
+            worst = fmax(worst, error);
+            if (verbose || error > 4 * POINT)
+                print_message("  seed %llu %-22s promised %6.2f %% saved %6.2f %%\n",
+                              (unsigned long long)seed, cures[asked[i]].name,
+                              100 * (double)got.gain_ns / truth.total, 100 * saved / truth.total);
+        }
+        if (verbose)
+            describe(&c, &learnt, truth.total,
+                     fabs((double)(learnt.identity_ns - learnt.real_ns)) / truth.total);
+        replay_free(r);
+        replay_log_free(log);
+    }
+    print_message("neighbours: worst %.2f points\n", 100 * worst);
+    assert_true(worst <= 4 * POINT);
+}
+
+/* A job that loads by itself: what workers would bring. */
+static void test_no_workers(void **state)
+{
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        struct model_config c = model_random(seed, 600);
+        struct replay_result got;
+        struct model_truth truth;
+        struct error e;
+        c.prefetch = 2;
+        c.rounds = 1;
+        c.epoch_items = c.cores = 0;
+        c.startup = c.fork = c.take = 0;
+        for (int workers = 2; workers <= 4; workers += 2) {
+            struct replay_log *log = replay_log_new(0);
+            struct replay_scenario s = {.workers_add = workers};
+            c.workers = 0;
+            model_run(&c, log, &truth, NULL);
+            struct replay *r = replay_new(log, NULL, &e);
+            assert_non_null(r);
+            assert_int_equal(replay_run(r, &s, &got, &e), STATUS_OK);
+            c.workers = workers;
+            double saved = truth.total - model_length(&c);
+            if (fabs((double)got.gain_ns - saved) > POINT * truth.total)
+                fail_msg("seed %llu %d workers: promised %.2f %% saved %.2f %%",
+                         (unsigned long long)seed, workers, 100 * (double)got.gain_ns / truth.total,
+                         100 * saved / truth.total);
+            replay_free(r);
+            replay_log_free(log);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_promises),
+        cmocka_unit_test(test_neighbours),
+        cmocka_unit_test(test_no_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * whatif: prices a list of fixes and answers the two questions about bigger machines.
+ *
+ * A fix is replayed where the log allows it; where not (no deliveries: sampler, foreign trace) its
+ * gain is bounded by the rows that it acts on and marked so. In a list each fix is priced after
+ * those before it, so that gains add up; together they never exceed what the accelerators waited
+ * for.
+ */
+#ifndef GPUFEED_PLAN_WHATIF_H
+#define GPUFEED_PLAN_WHATIF_H
+
+#include "plan/replay.h"
+
+/* What the ledger says, over all accelerators: sums of its rows. */
+struct whatif_ledger {
+    int64_t span_ns; /* of the run */
+    int64_t state_ns[STATE_COUNT];
+    int64_t cause_ns[CAUSE_COUNT]; /* of wait, comm and copy rows */
+};
+
+struct whatif_fix {
+    const struct replay_scenario *scenario; /* borrowed; NULL: no replay can tell */
+    double at_most_ns;                      /* bound from rows; NAN: none known */
+    /* answers */
+    double gain_ns; /* NAN unknown */
+    bool bounded;   /* an upper bound, not a replay */
+};
+
+/* Seconds of the run's span in which an average accelerator waited: the most that any list saves.
+ */
+double whatif_waited_ns(const struct whatif_ledger *l);
+/* The part of that with one of these causes (bit 1 << cause): the bound of a fix. */
+double whatif_bound_ns(const struct whatif_ledger *l, uint64_t causes);
+
+/* Prices a fix with no other made. replay may be NULL. */
+int whatif_alone(const struct replay *replay, const struct whatif_ledger *l, struct whatif_fix *fix,
+                 struct error *e);
+/* Prices fixes[0..count-1] one after the other; *ret_saved is what all save together. A fix that
+ * was bounded alone stays so. A scenario that no longer fits in one replay gets gain 0. */
+int whatif_list(const struct replay *replay, const struct whatif_ledger *l,
+                struct whatif_fix *fixes, size_t count, double *ret_saved, struct error *e);
+/* Compute share once `saved_ns` of the span are gone. NAN without a span. */
+double whatif_utilisation(const struct whatif_ledger *l, double saved_ns);
+
+struct whatif_machines {
+    double faster_max_speedup; /* >= 1; an accelerator of infinite speed. NAN unknown */
+    bool faster_bounded;
+    int more_help;       /* 1, 0; -1 unknown */
+    double more_speedup; /* of twice as many accelerators; NAN unknown */
+};
+
+/*
+ * Infinite speed: kernels take no time, all else stays as it is. Without a replay: all computing
+ * goes, all waiting stays.
+ *
+ * More accelerators: twice as many, each with its own launching thread, take turns at the same
+ * deliveries, from the same workers, cores and storage. They help when the run then ends at least
+ * WHATIF_MORE_SHARE of its length earlier (half would be perfect). Without a replay they help where
+ * the accelerators compute at least WHATIF_COMPUTE_BOUND of their time, they do not where they wait
+ * at least WHATIF_FEED_BOUND of it for storage, data preparation and cores, and else it is not
+ * known.
+ */
+#define WHATIF_MORE_SHARE 0.1
+#define WHATIF_COMPUTE_BOUND 0.8
+#define WHATIF_FEED_BOUND 0.5
+int whatif_machines(const struct replay *replay, const struct whatif_ledger *l,
+                    struct whatif_machines *ret, struct error *e);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/* Worked examples of replay (those of doc/replay.md), lists of fixes, machines and money. */
+#include "plan/money.h"
+#include "plan/whatif.h"
+
+#include "base/unit.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define MS NS_PER_MS
+#define STEPS 200
+
+/* One worker reads for `read` and decodes for `decode`, one item ahead; each step the trainer
+ * computes for `kernel`. The steady state is that of max(read + decode, kernel). */
+static struct replay_log *pipeline(int64_t read, int64_t decode, int64_t kernel)
+{
+    struct replay_log *log = replay_log_new(0);
+    int c = replay_consumer(log, 1, 0);
+    int64_t ready = 0, free_at = 0, taken[STEPS];
+    for (int i = 0; i < STEPS; i++) {
+        int64_t ordered = i >= 2 ? taken[i - 2] : 0; /* two on order */
+        int64_t start = ordered > ready ? ordered : ready;
+        struct replay_delivery d = {
+            .start_ns = start, .end_ns = start + read + decode, .idle_ns = start - ready};
+        replay_delivery_add(&d, CAUSE_STORAGE, 9, read);
+        replay_delivery_add(&d, CAUSE_PREPARE, 0, decode);
+        ready = d.end_ns;
+        taken[i] = free_at > ready ? free_at : ready;
+        struct replay_step s = {.t0 = free_at,
+                                .t1 = taken[i],
+                                .end_ns = taken[i] + kernel,
+                                .delivery = replay_push_delivery(log, c, &d)};
+        replay_step_add(&s, REPLAY_DEVICE, CAUSE_NONE, 0, kernel);
+        replay_step_add(&s, REPLAY_SYNC, CAUSE_NONE, 0, kernel);
+        assert_true(replay_push_step(log, c, &s));
+        free_at = s.end_ns;
+    }
+    return log;
+}
+
+static double gain_ms(const struct replay *r, const struct replay_scenario *s)
+{
+    struct replay_result got;
+    struct error e;
+    assert_int_equal(replay_run(r, s, &got, &e), STATUS_OK);
+    assert_int_equal(got.predicted_ns, got.real_ns - got.gain_ns);
+    return (double)got.gain_ns / (double)MS;
+}
+
+static struct replay_scenario away(enum cause cause)
+{
+    struct replay_scenario s = {0};
+    assert_true(replay_scenario_away(&s, cause, REPLAY_EVERYWHERE, 0, 0));
+    return s;
+}
+
+/* Reads 80 ms, decodes 20 ms, computes 85 ms: the trainer waits in the last 15 ms of each item, all
+ * decoding, and still reading or decoding away cures it alike: 15 ms a step. */
+static void test_last_instant(void **state)
+{
+    struct replay_log *log = pipeline(80 * MS, 20 * MS, 85 * MS);
+    struct error e;
+    struct replay *r = replay_new(log, NULL, &e);
+    struct replay_learnt learnt;
+    struct replay_scenario read = away(CAUSE_STORAGE), decode = away(CAUSE_PREPARE);
+    struct replay_scenario faster = {.accelerator_infinite = true}, none = {0};
+    assert_true(replay_learnt(r, 0, &learnt));
+    assert_int_equal(learnt.workers, 1);
+    assert_int_equal(learnt.identity_ns, learnt.real_ns);
+    assert_true(gain_ms(r, &none) == 0);
+    assert_true(fabs(gain_ms(r, &read) - (STEPS - 1) * 15 - 80) < 2); /* and the first one's */
+    assert_true(fabs(gain_ms(r, &decode) - (STEPS - 1) * 15 - 20) < 2);
+    assert_true(fabs(gain_ms(r, &faster) - 85) < 2); /* the last step's */
+    read.away[0].resource = 8;                       /* another store's reads */
+    assert_true(gain_ms(r, &read) == 0);
+    read.away[0].resource = 9;
+    assert_true(gain_ms(r, &read) > 3000);
+    read.away[0].where = REPLAY_OWN; /* the trainer does not read */
+    assert_true(gain_ms(r, &read) == 0);
+    replay_free(r);
+    replay_log_free(log);
+}
+
+/* Computes 98 ms: with reading away only 2 ms a step are saved, though it is 80 % of the share. */
+static void test_share_is_no_gain(void **state)
+{
+    struct replay_log *log = pipeline(80 * MS, 20 * MS, 98 * MS);
+    struct error e;
+    struct replay *r = replay_new(log, NULL, &e);
+    struct replay_scenario read = away(CAUSE_STORAGE), two = {.workers_add = 1}, cap = {0};
+    assert_true(fabs(gain_ms(r, &read) - (STEPS - 1) * 2 - 80) < 2);
+    assert_true(fabs(gain_ms(r, &two) - (STEPS - 1) * 2) < 102);
+    cap.storage_cap_ns = 79 * MS;
+    assert_true(fabs(gain_ms(r, &cap) - STEPS) < 2);
+    replay_free(r);
+    replay_log_free(log);
+}
+
+static struct whatif_ledger ledger_of(int64_t span, int64_t compute, int64_t storage)
+{
+    struct whatif_ledger l = {.span_ns = span};
+    l.state_ns[STATE_COMPUTE] = compute;
+    l.state_ns[STATE_WAIT] = span - compute;
+    l.cause_ns[CAUSE_STORAGE] = storage;
+    l.cause_ns[CAUSE_PREPARE] = span - compute - storage;
+    return l;
+}
+
+static void test_list(void **state)
+{
+    struct replay_log *log = pipeline(80 * MS, 20 * MS, 50 * MS);
+    struct error e;
+    struct replay *r = replay_new(log, NULL, &e);
+    int64_t span = STEPS * 100 * MS + 50 * MS;
+    struct whatif_ledger l = ledger_of(span, STEPS * 50 * MS, STEPS * 40 * MS);
+    struct replay_scenario decode = away(CAUSE_PREPARE), read = away(CAUSE_STORAGE);
+    struct whatif_fix fixes[] = {{.scenario = &decode, .at_most_ns = NAN},
+                                 {.scenario = &read, .at_most_ns = NAN},
+                                 {.at_most_ns = 5e12},
+                                 {.at_most_ns = NAN}};
+    double saved, alone[2];
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(whatif_alone(r, &l, &fixes[i], &e), STATUS_OK);
+        alone[i] = fixes[i].gain_ns;
+    }
+    /* decoding away: 20 of each 100 ms; reading away: all that is waited for */
+    assert_true(fabs(alone[0] / (double)MS - STEPS * 20) < 30);
+    assert_true(fabs(alone[1] / (double)MS - STEPS * 50) < 60);
+    assert_int_equal(whatif_list(r, &l, fixes, 4, &saved, &e), STATUS_OK);
+    assert_true(fixes[0].gain_ns == alone[0]);
+    assert_true(fixes[1].gain_ns < alone[1] && fixes[1].gain_ns > 0);
+    assert_true(fixes[2].bounded && !fixes[0].bounded);
+    assert_true(isnan(fixes[3].gain_ns) && !fixes[3].bounded);
+    assert_true(fabs(saved - fixes[0].gain_ns - fixes[1].gain_ns - fixes[2].gain_ns) < 1);
+    assert_true(saved <= whatif_waited_ns(&l) + 1);
+    assert_true(fabs(whatif_utilisation(&l, saved) - 1) < 0.01);
+    assert_true(fabs(whatif_utilisation(&l, 0) - 0.5) < 0.01);
+    replay_free(r);
+    replay_log_free(log);
+}
+
+static void test_machines(void **state)
+{
+    struct error e;
+    struct whatif_machines m;
+    static const struct {
+        int64_t kernel;
+        int help;
+        double faster;
+    } cases[] = {{50 * MS, 0, 1.0}, {98 * MS, 0, 1.0}, {150 * MS, 1, 1.5}, {400 * MS, 1, 4.0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct replay_log *log = pipeline(80 * MS, 20 * MS, cases[i].kernel);
+        struct replay *r = replay_new(log, NULL, &e);
+        struct replay_learnt learnt;
+        assert_true(replay_learnt(r, 0, &learnt));
+        struct whatif_ledger l = ledger_of(learnt.real_ns, STEPS * cases[i].kernel, 0);
+        assert_int_equal(whatif_machines(r, &l, &m, &e), STATUS_OK);
+        assert_int_equal(m.more_help, cases[i].help);
+        assert_false(m.faster_bounded);
+        assert_true(fabs(m.faster_max_speedup - cases[i].faster) < 0.03);
+        replay_free(r);
+        replay_log_free(log);
+    }
+    /* from rows alone */
+    struct whatif_ledger l = ledger_of(1000 * MS, 950 * MS, 50 * MS);
+    assert_int_equal(whatif_machines(NULL, &l, &m, &e), STATUS_OK);
+    assert_true(m.faster_bounded && m.more_help == 1 && fabs(m.faster_max_speedup - 20) < 1e-6);
+    l = ledger_of(1000 * MS, 200 * MS, 700 * MS);
+    assert_int_equal(whatif_machines(NULL, &l, &m, &e), STATUS_OK);
+    assert_int_equal(m.more_help, 0);
+    l = ledger_of(1000 * MS, 600 * MS, 300 * MS);
+    assert_int_equal(whatif_machines(NULL, &l, &m, &e), STATUS_OK);
+    assert_int_equal(m.more_help, -1);
+    l = (struct whatif_ledger){0};
+    assert_int_equal(whatif_machines(NULL, &l, &m, &e), STATUS_OK);
+    assert_true(isnan(m.faster_max_speedup) && m.more_help == -1);
+}
+
+/* Two ranks in lockstep: rank 1 reads slowly, rank 0 waits for it in the collective. */
+static void test_late_peer(void **state)
+{
+    struct replay_log *log = replay_log_new(0);
+    int a = replay_consumer(log, 1, 0), b = replay_consumer(log, 2, 1);
+    struct replay_scenario read = away(CAUSE_STORAGE);
+    struct error e;
+    for (int i = 0; i < STEPS; i++) {
+        int64_t t = i * 100 * MS;
+        struct replay_step s = {.t0 = t, .t1 = t, .end_ns = t + 100 * MS, .delivery = REPLAY_NONE};
+        struct replay_step p = s;
+        replay_step_add(&s, REPLAY_DEVICE, CAUSE_NONE, 0, 60 * MS);
+        replay_step_add(&s, REPLAY_DEVICE, CAUSE_LATE_PEER, 0, 40 * MS);
+        replay_step_add(&s, REPLAY_SYNC, CAUSE_NONE, 0, 100 * MS);
+        replay_step_add(&p, REPLAY_THREAD, CAUSE_STORAGE, 9, 40 * MS);
+        replay_step_add(&p, REPLAY_DEVICE, CAUSE_NONE, 0, 60 * MS);
+        replay_step_add(&p, REPLAY_SYNC, CAUSE_NONE, 0, 60 * MS);
+        assert_true(replay_push_step(log, a, &s) && replay_push_step(log, b, &p));
+    }
+    struct replay *r = replay_new(log, NULL, &e);
+    assert_true(fabs(gain_ms(r, &read) - STEPS * 40) < 1);
+    replay_free(r);
+    replay_log_free(log);
+}
+
+/* Launch-bound: 100 launches of 1 ms keep the device busy half of the time; twice the accelerator
+ * saves next to nothing. Kept in few ops, handed over evenly. */
+static void test_launch_bound(void **state)
+{
+    struct replay_log *log = replay_log_new(0);
+    int c = replay_consumer(log, 1, 0);
+    struct replay_scenario twice = {.accelerator_times = 2}, launch = away(CAUSE_LAUNCH);
+    struct error e;
+    for (int i = 0; i < STEPS; i++) {
+        int64_t t = i * (100 * MS + MS / 2);
+        struct replay_step s = {
+            .t0 = t, .t1 = t, .end_ns = t + 100 * MS + MS / 2, .delivery = REPLAY_NONE};
+        for (int k = 0; k < 100; k++) {
+            replay_step_add(&s, REPLAY_THREAD, CAUSE_LAUNCH, 0, MS);
+            replay_step_add(&s, REPLAY_DEVICE, CAUSE_NONE, 0, MS / 2);
+        }
+        replay_step_add(&s, REPLAY_SYNC, CAUSE_NONE, 0, MS / 2);
+        assert_true(replay_push_step(log, c, &s));
+    }
+    struct replay *r = replay_new(log, NULL, &e);
+    double span = STEPS * 100.5;
+    assert_true(gain_ms(r, &twice) < 0.01 * span);
+    assert_true(fabs(gain_ms(r, &launch) - STEPS * 50) < 0.02 * span);
+    replay_free(r);
+    replay_log_free(log);
+}
+
+static void test_join(void **state)
+{
+    struct replay_scenario a = {.workers_times = 2, .accelerator_times = 3, .workers_add = 1};
+    struct replay_scenario b = {.workers_times = 1.5,
+                                .depth_times = 2,
+                                .workers_add = 2,
+                                .pinned = true,
+                                .storage_cap_ns = 5};
+    assert_true(replay_scenario_add(&a, &b));
+    assert_true(a.workers_times == 3 && a.workers_add == 3 && a.depth_times == 2);
+    assert_true(a.accelerator_times == 3 && a.pinned && a.storage_cap_ns == 5);
+    for (int i = 0; i < REPLAY_AWAY_MAX; i++)
+        assert_true(replay_scenario_away(&a, CAUSE_STORAGE, REPLAY_OWN, 0, 0.5));
+    assert_false(replay_scenario_away(&a, CAUSE_STORAGE, REPLAY_OWN, 0, 0.5));
+    struct replay_scenario more = away(CAUSE_PREPARE);
+    assert_false(replay_scenario_add(&a, &more));
+}
+
+static void test_money(void **state)
+{
+    struct whatif_ledger l = ledger_of(3600 * NS_PER_S, 1800 * NS_PER_S, 900 * NS_PER_S);
+    struct money m = money_of_ledger(&l, 28);
+    assert_true(fabs(m.spent - 28) < 1e-9);
+    assert_true(fabs(m.waited - 14) < 1e-9);
+    assert_true(fabs(m.by_cause[CAUSE_STORAGE] - 7) < 1e-9);
+    l.state_ns[STATE_COMPUTE] *= 2; /* two accelerators: the price is that of both */
+    l.state_ns[STATE_WAIT] *= 2;
+    l.cause_ns[CAUSE_STORAGE] *= 2;
+    assert_true(fabs(money_of_ledger(&l, 28).by_cause[CAUSE_STORAGE] - 7) < 1e-9);
+    assert_true(isnan(money_of_ledger(&l, NAN).spent));
+    assert_true(isnan(money_of_ns(1, -1)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_last_instant), cmocka_unit_test(test_share_is_no_gain),
+        cmocka_unit_test(test_list),         cmocka_unit_test(test_machines),
+        cmocka_unit_test(test_late_peer),    cmocka_unit_test(test_launch_bound),
+        cmocka_unit_test(test_join),         cmocka_unit_test(test_money),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
