@@ -5,6 +5,7 @@
  *   sampler.c         the tick: reads threads, makes events, keeps the period
  *   sampler_tree.c    which processes and threads there are
  *   sampler_target.c  system call -> what is waited on
+ *   sampler_fault.c   page fault -> what is waited on
  *   sampler_names.c   path -> resource, by the mount table of the process
  *   sampler_socket.c  socket inode -> peer, byte counts
  *   sampler_ends.c    who holds which pipe or socket; who woke
@@ -152,6 +153,10 @@ void sampler_tree_clear(struct sampler *s);
 /* target: what thread t of p, blocked in t->call, waits on */
 void sampler_target_find(struct sampler *s, struct sampler_proc *p, struct sampler_thread *t,
                          int64_t now);
+
+/* fault: t is blocked outside any call: a page fault (state D), else stopped or traced */
+void sampler_fault_find(struct sampler *s, struct sampler_proc *p, const struct sampler_thread *t,
+                        int64_t now, struct sampler_what *w);
 
 /* names: the resource on which an absolute path of process p lies; 0 unknown */
 uint32_t sampler_names_path(struct sampler *s, struct sampler_proc *p, const char *path,
