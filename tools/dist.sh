@@ -37,7 +37,7 @@ licence() {
     [ -z "$package" ] || [ ! -e "/usr/share/doc/$package/copyright" ] ||
         cp "/usr/share/doc/$package/copyright" "$top/licenses/$package.txt"
 }
-ninja -C "$build" -t commands gpufeed | tail -n 1 | grep -oE '/[^ ]+/lib[a-z0-9]+\.a' | sort -u |
+ninja -C "$build" -t commands gpufeed | tail -n 1 | grep -oE ' /[^ ]+/lib[a-z0-9]+\.a' | sort -u |
     while read -r archive; do licence "$archive"; done
 bundled=
 while read -r soname path; do
