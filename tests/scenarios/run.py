@@ -263,13 +263,14 @@ def judge_findings(s, outcome):
     """What each report must and must not say first.
 
     Where the truth itself shows that the machine withheld cores, cpu-starved is as right a finding
-    as the scenario's own, and where that was more than the scenario's own cause it may come first.
+    as the scenario's own (it may come first where it was half the scenario's own cause), and a fix
+    that needs spare cores gives way to those that are as true.
     """
     complaints = []
     starved = 100 * max(a["shares"].get("cpu-starved", 0) for a in outcome.truth)
     own = 100 * max(a["shares"].get(s.cause, 0) for a in outcome.truth)
     noisy = ("cpu-starved",) if starved > STARVED else ()
-    first = (s.expect, *(noisy if starved > own else ()))
+    first = (s.expect, *(noisy if 2 * starved > own else ()), *(s.also if noisy else ()))
     for r in outcome.reports:
         ids = [f["id"] for f in r["findings"]]
         if not ids or ids[0] not in first:
