@@ -296,7 +296,7 @@ static __always_inline u32 parent_tgid(struct task_struct *p)
     return FIELD(struct task_struct, FIELD(struct task_struct, p, real_parent), tgid);
 }
 
-static __always_inline void emit_task(u32 kind, struct task_struct *p, u32 outside)
+static __always_inline void emit_task(u32 kind, struct task_struct *p, u32 outside, u32 code)
 {
     struct bpf_task *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 
@@ -309,7 +309,7 @@ static __always_inline void emit_task(u32 kind, struct task_struct *p, u32 outsi
     r->tgid = p->tgid;
     r->parent_tgid = parent_tgid(p);
     r->t = bpf_ktime_get_ns();
-    r->exit_code = kind == BPF_EXITED ? p->exit_code : 0;
+    r->exit_code = code;
     r->outside = outside;
     name_task(r->comm, p);
     bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
@@ -328,7 +328,7 @@ static __always_inline void adopt(struct task_struct *p, u32 outside)
     }
     t->outside = outside;
     t->t_in = bpf_ktime_get_ns();
-    emit_task(BPF_FORK, p, outside);
+    emit_task(BPF_FORK, p, outside, 0);
 }
 
 SEC("tp_btf/sched_process_fork")
@@ -360,7 +360,7 @@ int on_exec(u64 *ctx)
     struct thread *t = thread_of(p);
 
     if (t)
-        emit_task(BPF_EXEC, p, t->outside);
+        emit_task(BPF_EXEC, p, t->outside, ctx[1]);
     return 0;
 }
 
@@ -373,7 +373,7 @@ int on_exit(u64 *ctx)
 
     if (!t)
         return 0;
-    emit_task(BPF_EXITED, p, t->outside);
+    emit_task(BPF_EXITED, p, t->outside, p->exit_code);
     if (FIELD(struct signal_struct, FIELD(struct task_struct, p, signal), live.counter) == 0)
         bpf_map_delete_elem(&watched, &tgid);
     return 0;

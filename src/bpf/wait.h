@@ -87,7 +87,7 @@ struct bpf_task {
     u32 kind; /* BPF_FORK, BPF_EXEC, BPF_EXITED */
     u32 tid, tgid, parent_tgid;
     u64 t;
-    u32 exit_code; /* BPF_EXITED */
+    u32 exit_code; /* BPF_EXITED; BPF_EXEC: the tid before, a thread may become the leader */
     u32 outside;   /* 1: followed, but not of the job */
     char comm[16];
 };

@@ -77,6 +77,9 @@ static struct wait_thread *learn(struct wait_threads *t, const struct bpf_task *
 static void rename_exec(struct wait_threads *t, const struct bpf_task *r)
 {
     struct wait_thread *thread = find(t, r->tid);
+    struct wait_thread *before = find(t, r->exit_code);
+    if (before && before != thread && before->tgid == r->tgid)
+        forget(t, before);
     if (!thread)
         thread = learn(t, r);
     if (thread)

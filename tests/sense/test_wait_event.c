@@ -259,6 +259,29 @@ static void test_thread_slots_are_used_again(void **state)
     wait_threads_clear(&t);
 }
 
+/* A thread that runs another program takes the place and number of the leader. */
+static void test_exec_by_a_thread(void **state)
+{
+    struct wait_threads t = {0};
+    struct event_thread e;
+    struct bpf_task leader = task(BPF_FORK, 20, 20, 0, "a"), other = task(BPF_FORK, 21, 20, 0, "a");
+    wait_threads_task(&t, &leader, &e);
+    wait_threads_task(&t, &other, &e);
+    leader.kind = BPF_EXITED;
+    wait_threads_task(&t, &leader, &e);
+    struct bpf_task exec = task(BPF_EXEC, 20, 20, 0, "b");
+    exec.exit_code = 21;
+    assert_true(wait_threads_task(&t, &exec, &e));
+    assert_int_equal(e.change, THREAD_EXEC);
+    assert_string_equal(e.name, "b");
+    assert_int_equal(t.by_tid.count, 1);
+    exec.kind = BPF_EXITED;
+    wait_threads_task(&t, &exec, &e);
+    assert_int_equal(t.by_tid.count, 0);
+    assert_int_equal(t.by_tgid.count, 0);
+    wait_threads_clear(&t);
+}
+
 static void test_thread_renamed(void **state)
 {
     struct wait_threads t = {0};
@@ -377,6 +400,7 @@ int main(void)
         cmocka_unit_test(test_random_records),
         cmocka_unit_test(test_threads_once),
         cmocka_unit_test(test_thread_slots_are_used_again),
+        cmocka_unit_test(test_exec_by_a_thread),
         cmocka_unit_test(test_thread_renamed),
         cmocka_unit_test(test_who_is_followed),
         cmocka_unit_test(test_symbols_of_a_library),
