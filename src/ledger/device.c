@@ -63,7 +63,8 @@ static struct steps *stepper_of(struct device *d, uint32_t tid)
             return d->stepper[i];
     if (d->steppers == STEPPERS_MAX || !d->log)
         return NULL;
-    struct steps *s = steps_new(d->threads, d->names, d->log, tid, d->number);
+    struct steps *s = steps_new(d->threads, d->names, d->log, tid, d->number,
+                                device_taken(d));
     if (s)
         d->stepper[d->steppers++] = s;
     return s;

@@ -12,6 +12,8 @@
 
 #define MAKERS_MAX 256
 #define QUEUE_MAX 256
+/* A worker that waited this long for work had none. */
+#define IDLE_NS (1 * NS_PER_MS)
 /* A thread of the same process that ended a shorter wait handed over a lock, not a batch. */
 #define LOADER_NS (1 * NS_PER_MS)
 
@@ -31,6 +33,7 @@ struct made_by {
     uint64_t queue[QUEUE_MAX]; /* serials not consumed yet, a ring */
     int64_t ends[QUEUE_MAX];
     unsigned head, tail;
+    unsigned most; /* delivered and not taken at most: its prefetch; 0 not known */
     uint64_t consumed;
     int64_t last;
 };
@@ -53,7 +56,7 @@ struct steps {
 };
 
 struct steps *steps_new(struct threads *threads, const struct intern *names,
-                        struct replay_log *log, uint32_t tid, uint32_t device)
+                        struct replay_log *log, uint32_t tid, uint32_t device, int64_t origin)
 {
     struct steps *s = mem_zalloc(sizeof(*s));
     if (!s)
@@ -62,7 +65,9 @@ struct steps *steps_new(struct threads *threads, const struct intern *names,
     s->names = names;
     s->log = log;
     s->tid = tid;
-    s->at = INT64_MIN;
+    s->at = origin;
+    s->step = (struct replay_step){.t0 = origin, .t1 = origin, .delivery = REPLAY_NONE};
+    s->open = true; /* up to the first delivery: workers are being made */
     s->consumer = log ? replay_consumer(log, tid, device) : -1;
     return s;
 }
@@ -295,6 +300,11 @@ static void push_delivery(struct steps *s, struct made_by *m, const struct maker
     struct replay_delivery d = {.start_ns = made->t0, .end_ns = made->t1,
                                 .idle_ns = made->idle_ns, .worker = (uint32_t)worker,
                                 .startup = made->first};
+    int64_t started = made->t0 - made->idle_ns - made->born;
+    if (made->first && made->born < made->t0 && started > 0) {
+        d.start_ns = made->born;
+        replay_delivery_add(&d, CAUSE_STARTUP, 0, started);
+    }
     for (int i = 0; i < made->parts.count; i++)
         replay_delivery_add(&d, (enum cause)made->parts.part[i].cause,
                             made->parts.part[i].resource, made->parts.part[i].ns);
@@ -304,6 +314,10 @@ static void push_delivery(struct steps *s, struct made_by *m, const struct maker
     m->queue[m->tail % QUEUE_MAX] = serial;
     m->ends[m->tail % QUEUE_MAX] = made->t1;
     m->tail++;
+    /* it ran out of work: all that it may have ahead was lying there */
+    unsigned ahead = m->tail - m->head;
+    if (made->idle_ns > IDLE_NS && !made->first && (!m->most || ahead < m->most))
+        m->most = ahead;
 }
 
 /* Brings what a maker handed over up to `until` into the log. */
@@ -363,6 +377,12 @@ static void end_step(struct steps *s, const struct thread *th, int64_t end)
     s->open = false;
 }
 
+/* More lies there than its prefetch lets it have ahead: some were taken unnoticed. */
+static bool too_many(const struct made_by *m, int64_t t0)
+{
+    return m->most && m->tail - m->head > m->most && m->ends[m->head % QUEUE_MAX] <= t0;
+}
+
 struct taken {
     uint64_t serial;
     int64_t end;
@@ -394,7 +414,7 @@ static void end_steps(struct steps *s, const struct thread *th, struct made_by *
            m->ends[m->head % QUEUE_MAX] <= t0 && count < QUEUE_MAX)
         unnoticed[count++] = take_oldest(m);
     for (int i = 0; i < s->makers; i++)
-        while (count < QUEUE_MAX && before(s, i, m, t0))
+        while (count < QUEUE_MAX && (before(s, i, m, t0) || too_many(s->maker[i], t0)))
             unnoticed[count++] = take_oldest(s->maker[i]);
     if (!s->open)
         return;

@@ -53,7 +53,9 @@ static size_t burst_lead(const struct thread *x, const struct thread *consumer, 
 static bool waited_for_work(const struct thread *x, const struct thread *const *chain, int depth,
                             const struct event_wait *w)
 {
-    if (!w->waker_tid || (w->flags & WAIT_WAKER_IRQ))
+    bool queue = w->target == TARGET_PIPE || w->target == TARGET_FUTEX ||
+                 w->target == TARGET_POLL || w->target == TARGET_UNKNOWN;
+    if (!w->waker_tid || (w->flags & WAIT_WAKER_IRQ) || !queue)
         return false;
     for (int i = 0; i < depth; i++)
         if (chain[i]->tgid != x->tgid && chain[i]->tgid == w->waker_tgid)
@@ -96,8 +98,8 @@ bool turn_find(const struct thread *x, const struct thread *consumer,
     if (i != SIZE_MAX) {
         turn.t0 = x->wakes.item[i].t;
     } else if (x->start != INT64_MIN && x->start >= x->known_since) {
-        turn.t0 = x->start;
-        turn.from_start = true;
+        turn.t0 = turn.born = x->start;
+        turn.from_start = turn.first = true;
     } else if (x->known_since != INT64_MIN) {
         turn.t0 = x->known_since;
         turn.from_horizon = true;

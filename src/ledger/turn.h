@@ -10,6 +10,8 @@
 struct turn {
     int64_t t0, t1;
     int64_t idle_ns; /* the wait for work that ended at t0; 0 if a delivery did */
+    bool first;      /* nothing was delivered before; it was made at `born` */
+    int64_t born;
     bool from_start; /* t0 is the start of the thread */
     bool from_horizon; /* t0 is where its memory begins: the true start is unknown */
 };

@@ -330,8 +330,8 @@ static void add_creator(struct walk *k, const struct thread *x, const struct thr
     compose(k, creator, before.t0, before.t1, &made);
     if (before.from_start)
         split_startup(k, creator, x, &before, &made);
-    k->maker = (struct maker){creator, x, before.t0, before.t1, before.idle_ns, before.from_start,
-                              made};
+    k->maker = (struct maker){creator, x, before.t0, before.t1, before.idle_ns, before.first,
+                              before.born, made};
     shares_add_scaled(s, &made, before.t1 - before.t0);
 }
 
@@ -341,7 +341,8 @@ static void remember_maker(struct walk *k, const struct thread *x, const struct 
 {
     if (k->maker.thread && inner)
         return;
-    k->maker = (struct maker){x, hop, turn->t0, turn->t1, turn->idle_ns, turn->from_start, *parts};
+    k->maker = (struct maker){x, hop, turn->t0, turn->t1, turn->idle_ns, turn->first,
+                              turn->born, *parts};
 }
 
 bool walk_turn(struct walk *k, const struct thread *x, const struct thread *consumer, int64_t t,
@@ -406,7 +407,7 @@ bool walk_delivery(struct walk *k, struct threads *makers, const struct thread *
     if (!walk_turn(k, x, k->root, t, ret))
         return false;
     if (k->maker.thread && k->maker.thread->tgid == x->tgid && x->tgid != k->root->tgid &&
-        k->maker.thread != x && !k->maker.first)
+        k->maker.thread != x)
         threads_set_maker(makers, k->maker.thread, k->maker.hop);
     return true;
 }

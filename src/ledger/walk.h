@@ -36,7 +36,8 @@ struct maker {
     const struct thread *hop;    /* whom it woke with it */
     int64_t t0, t1;  /* the turn */
     int64_t idle_ns; /* its wait for work before t0 */
-    bool first;      /* its first turn: parts hold its startup */
+    bool first;      /* its first turn */
+    int64_t born;    /* first: when the thread was made; up to the wait before t0 it started */
     struct shares parts; /* add up to t1 - t0 */
 };
 
