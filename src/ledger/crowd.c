@@ -12,7 +12,9 @@ static int64_t overlap(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
     return hi > lo ? hi - lo : 0;
 }
 
-/* A process that was made since the last launch is starting until it first reads from a store. */
+/* A process that was made since the last launch is starting until it first reads from a store;
+ * where it never does, all until its first delivery counts: samples do not show where imports
+ * end and the first batch begins. */
 static int64_t starting_until(const struct walk *k, const struct thread *x, int64_t t1)
 {
     const struct thread *main_thread = threads_find(k->threads, x->tgid);
@@ -24,7 +26,7 @@ static int64_t starting_until(const struct walk *k, const struct thread *x, int6
         if ((w->target == TARGET_SOCKET || (w->flags & WAIT_REMOTE_FS)) && w->t_out < t1)
             return w->t_out;
     }
-    return INT64_MIN;
+    return t1;
 }
 
 /* What x did in [t0, t1), but for waiting to be given work. */

@@ -165,7 +165,8 @@ void ledger_push(struct ledger *l, const struct event *e)
         break;
     case EVENT_WAIT:
         ok = threads_wait(&l->threads, &e->wait);
-        learnt_wait(&l->learnt, &l->threads, &e->wait);
+        if (!(e->wait.flags & WAIT_OPEN_END)) /* it comes again, whole */
+            learnt_wait(&l->learnt, &l->threads, &e->wait);
         break;
     case EVENT_THREAD:
         ok = threads_change(&l->threads, &e->thread);

@@ -28,6 +28,7 @@
 #define IDLE_SLOW 20    /* looks without a change, after which each 4th tick is enough */
 #define IDLE_SLOWER 100 /* ... each 10th */
 #define WHAT_FRESH (1 * NS_PER_S)
+#define TELL_OPEN (300 * NS_PER_MS)
 
 long sampler_pread(int fd, char buf[SAMPLER_TEXT])
 {
@@ -344,6 +345,19 @@ static void set_period(struct sampler *s, int64_t cost)
     s->stats.period_ns = s->period_ns;
 }
 
+/* Long waits are told of while they last: who reads the events takes silence for work. */
+static void tell_open(struct sampler *s, const struct sampler_sink *k)
+{
+    if (k->now - s->open_told < TELL_OPEN)
+        return;
+    s->open_told = k->now;
+    for (size_t i = 0; i < s->thread_count; i++) {
+        struct sampler_thread *t = s->threads[i];
+        if (!t->gone && t->clock.last - t->clock.t_out > TELL_OPEN)
+            emit_open(s, t, t->clock.last, WAIT_OPEN_END, k);
+    }
+}
+
 int64_t sampler_tick(struct sampler *s, int64_t now_ns, sampler_fn fn, void *arg)
 {
     struct sampler_sink k = {fn, arg, now_ns};
@@ -356,6 +370,7 @@ int64_t sampler_tick(struct sampler *s, int64_t now_ns, sampler_fn fn, void *arg
     for (size_t i = 0; i < s->thread_count; i++)
         look(s, s->threads[i], &k);
     emit_all(s, &k);
+    tell_open(s, &k);
     sampler_tree_sweep(s);
     int64_t end = cpu_now();
     set_period(s, end - before);

@@ -11,6 +11,8 @@
  * be traced. Under Yama (ptrace_scope 1) these are descendants, so the caller that started
  * the job must be its subreaper. Others are counted as denied, never guessed.
  *
+ * A wait that lasts is told of every 0.3 s with WAIT_OPEN_END, and again, whole, when it ends.
+ *
  * The period grows until the sampler's own CPU time is at most `cost_max` of a core.
  * Events of one thread come in order of time. One thread at a time per sampler.
  */
@@ -41,8 +43,7 @@ int sampler_open(struct sampler **ret, const struct sampler_opts *o, struct erro
 int64_t sampler_tick(struct sampler *s, int64_t now_ns, sampler_fn fn, void *arg);
 /* This thread launches work: look at it each time. */
 void sampler_hot(struct sampler *s, uint32_t tid);
-/* Waits that are still going on, as EVENT_WAIT with WAIT_OPEN_END and t_in = now_ns; each comes
- * again, whole, when it has ended. Call it before windows are closed. */
+/* All waits that are still going on, as EVENT_WAIT with WAIT_OPEN_END and t_in = now_ns. */
 void sampler_open_waits(struct sampler *s, int64_t now_ns, sampler_fn fn, void *arg);
 /* The same for the last time, when no further tick follows. */
 void sampler_finish(struct sampler *s, int64_t now_ns, sampler_fn fn, void *arg);

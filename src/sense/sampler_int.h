@@ -122,7 +122,7 @@ struct sampler {
     int64_t tree_read, tree_cost, others_read;
     uint64_t last_pid;         /* of /proc/loadavg, at the last look at the tree */
     int loadavg;               /* descriptor */
-    int64_t period_ns, tick_began;
+    int64_t period_ns, tick_began, open_told;
     double tick_cost;          /* smoothed, ns of CPU */
     size_t open_max, open_count;
     struct sampler_stats stats;

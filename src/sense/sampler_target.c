@@ -192,8 +192,9 @@ static void fd_target(const struct look *l, int fd, bool inside_epoll)
 /* Does it tell more than that somebody may wake or a timer run out? */
 static bool telling(const struct sampler_what *w)
 {
-    return w->target == TARGET_DEVICE || w->target == TARGET_SOCKET || w->target == TARGET_FILE ||
-           (w->target == TARGET_PIPE && w->channel);
+    bool connected = w->channel != 0; /* one that listens waits for nobody in particular */
+    return w->target == TARGET_DEVICE || w->target == TARGET_FILE ||
+           ((w->target == TARGET_PIPE || w->target == TARGET_SOCKET) && connected);
 }
 
 /* Several descriptors are one wait if all that tell anything tell the same. */

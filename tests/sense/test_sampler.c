@@ -243,7 +243,7 @@ struct seen {
     struct intern names;
     struct event_channel channels[256];
     size_t channel_count;
-    int64_t last_in;
+    bool finishing;
 };
 
 static struct task *task_of(struct seen *s, uint32_t tid)
@@ -270,6 +270,8 @@ static void see_wait(struct seen *s, const struct event_wait *w)
     if (!t || !(w->flags & WAIT_SAMPLED) || w->t_in < w->t_out || w->t_wake < w->t_out ||
         w->t_wake > w->t_in || w->target >= TARGET_COUNT)
         _exit(92);
+    if ((w->flags & WAIT_OPEN_END) && !s->finishing)
+        return; /* it comes again, whole */
     t->target_ns[w->target] += w->t_wake - w->t_out;
     t->target_ns[TARGET_CORE] += w->t_in - w->t_wake;
     t->waker_ns[waker ? (size_t)(waker - s->tasks) : TASKS] += w->t_in - w->t_out;
@@ -326,6 +328,7 @@ static struct sampler_stats watch(struct seen *s, pid_t root, int64_t ns)
         if (next < now())
             next = now();
     }
+    s->finishing = true;
     sampler_finish(sampler, now(), see, s);
     struct sampler_stats st = sampler_stats(sampler);
     sampler_close(sampler);
