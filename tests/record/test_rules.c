@@ -198,8 +198,9 @@ static void test_cases(void **state)
     sample_folder(folder, sizeof(folder));
     for (size_t i = 0; i < rule_text_count; i++)
         for (int k = 0; k < 2; k++) {
-            snprintf(file, sizeof(file), "/%.*s.%s.sql", (int)strcspn(rule_texts[i].file, "."),
-                     rule_texts[i].file, kinds[k]);
+            size_t id = strcspn(rule_texts[i].file, ".");
+            snprintf(file, sizeof(file), "/%.64s", rule_texts[i].file);
+            snprintf(file + 1 + id, sizeof(file) - 1 - id, ".%s.sql", kinds[k]);
             run_case(folder, file);
         }
     sample_folder_remove(folder);
