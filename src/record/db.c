@@ -2,6 +2,7 @@
 #include "record/db.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <string.h>
@@ -52,8 +53,18 @@ enum status db_status(sqlite3 *db)
     }
 }
 
+char *db_message(sqlite3 *db, char *buf, size_t size)
+{
+    str_copy(buf, size, sqlite3_errmsg(db));
+    for (char *p = buf; *p; p++)
+        if ((unsigned char)*p < ' ' || *p == 0x7f)
+            *p = ' ';
+    return buf;
+}
+
 int db_error(sqlite3 *db, struct error *e, const char *path, const char *doing)
 {
+    char message[256];
     enum status status = db_status(db);
     int err = db ? sqlite3_system_errno(db) : 0;
     if (status == STATUS_OK)
@@ -64,8 +75,9 @@ int db_error(sqlite3 *db, struct error *e, const char *path, const char *doing)
                          path, doing);
     if (status == STATUS_MEMORY)
         return error_set(e, status, "\"%s\": out of memory %s", path, doing);
-    return error_set(e, status, "\"%s\": failed %s: %s%s%s", path, doing, sqlite3_errmsg(db),
-                     err ? ": " : "", err ? strerror(err) : "");
+    return error_set(e, status, "\"%s\": failed %s: %s%s%s", path, doing,
+                     db_message(db, message, sizeof(message)), err ? ": " : "",
+                     err ? strerror(err) : "");
 }
 
 char *db_text(sqlite3_stmt *stmt, int column, int *failed)

@@ -131,7 +131,8 @@ static int check_pages(struct recording *r, const char *table, struct error *e)
     const char *answer = (const char *)sqlite3_column_text(s, 0);
     if (!answer || strcmp(answer, "ok"))
         return error_set(e, STATUS_INPUT, "\"%s\" is damaged: table \"%s\": %.*s", r->path, table,
-                         answer ? (int)strcspn(answer, "\n") : 10, answer ? answer : "unreadable");
+                         answer ? (int)strcspn(answer, "\r\n") : 10,
+                         answer ? answer : "unreadable");
     return STATUS_OK;
 }
 

@@ -183,11 +183,13 @@ static bool add_finding(const struct rule *rule, sqlite3_stmt *s, struct report 
 
 static int sql_error(struct recording *db, const struct rule *rule, struct error *e)
 {
+    char message[256];
     if (db_status(db->db) == STATUS_MEMORY)
         return error_set(e, STATUS_MEMORY, "\"%s\": out of memory", rule->file);
     if ((sqlite3_errcode(db->db) & 0xff) == SQLITE_INTERRUPT)
         return error_set(e, STATUS_INPUT, "\"%s\": takes too long", rule->file);
-    return error_set(e, STATUS_INPUT, "\"%s\": %s", rule->file, sqlite3_errmsg(db->db));
+    return error_set(e, STATUS_INPUT, "\"%s\": %s", rule->file,
+                     db_message(db->db, message, sizeof(message)));
 }
 
 /* Only blanks and comments may follow the statement. */
