@@ -328,18 +328,23 @@ static void enumerate(struct steps *s, const struct thread *th, int worker, int6
     const struct thread *hop = threads_find(s->threads, m->hop);
     if (!x || !hop)
         return;
+    struct walk k;
+    walk_init(&k, s->threads, s->names, th);
+    if (hop != th)
+        k.chain[k.depth++] = hop;
     for (;;) {
         int64_t t = turn_next(x, hop, m->seen);
-        if (t > until)
-            return;
-        struct walk k;
+        struct turn turn;
         struct shares parts = {.count = 0};
-        walk_init(&k, s->threads, s->names, th);
-        if (hop != th)
-            k.chain[k.depth++] = hop;
-        bool ok = walk_turn(&k, x, hop, t, &parts);
+        bool silent = turn_silent(x, k.chain, k.depth, m->seen, t < until ? t : until, &turn);
+        if (silent)
+            t = turn.t1;
+        else if (t > until || !turn_find(x, hop, k.chain, k.depth, t, &turn))
+            return;
+        k.maker.thread = NULL;
+        walk_made(&k, x, hop, &turn, &parts);
         m->seen = t;
-        if (ok && k.maker.thread)
+        if (k.maker.thread)
             push_delivery(s, m, &k.maker, worker);
     }
 }

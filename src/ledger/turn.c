@@ -126,3 +126,23 @@ int64_t turn_next(const struct thread *x, const struct thread *consumer, int64_t
     }
     return INT64_MAX;
 }
+
+bool turn_silent(const struct thread *x, const struct thread *const *chain, int depth,
+                 int64_t after, int64_t before, struct turn *ret)
+{
+    const struct event_wait *got = NULL;
+    for (size_t i = waits_after(&x->waits, after); i < x->waits.count; i++) {
+        const struct event_wait *w = &x->waits.item[i];
+        if (w->t_out >= before)
+            return false;
+        if (w->target == TARGET_FUTEX || !waited_for_work(x, chain, depth, w))
+            continue;
+        if (got && w->t_out > got->t_in) {
+            *ret = (struct turn){.t0 = got->t_wake, .t1 = w->t_out,
+                                 .idle_ns = got->t_wake - got->t_out};
+            return true;
+        }
+        got = w;
+    }
+    return false;
+}

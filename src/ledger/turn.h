@@ -24,4 +24,11 @@ bool turn_find(const struct thread *x, const struct thread *consumer,
 /* The end of x's next delivery to `consumer` after `t`; INT64_MAX: none is known. */
 int64_t turn_next(const struct thread *x, const struct thread *consumer, int64_t t);
 
+/*
+ * A turn that ended between `after` and `before` without a wake: the consumer was busy, and what
+ * shows is that x waited for work, got it, and waited for work again. false: there is none.
+ */
+bool turn_silent(const struct thread *x, const struct thread *const *chain, int depth,
+                 int64_t after, int64_t before, struct turn *ret);
+
 #endif

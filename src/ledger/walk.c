@@ -328,7 +328,7 @@ static void add_creator(struct walk *k, const struct thread *x, const struct thr
     before.t1 = x->start;
     struct shares made = {.count = 0};
     compose(k, creator, before.t0, before.t1, &made);
-    if (before.from_start)
+    if (before.first)
         split_startup(k, creator, x, &before, &made);
     k->maker = (struct maker){creator, x, before.t0, before.t1, before.idle_ns, before.first,
                               before.born, made};
@@ -345,26 +345,33 @@ static void remember_maker(struct walk *k, const struct thread *x, const struct 
                               turn->born, *parts};
 }
 
+void walk_made(struct walk *k, const struct thread *x, const struct thread *consumer,
+               const struct turn *turn, struct shares *ret)
+{
+    struct shares parts = {.count = 0};
+    struct turn made = *turn;
+    bool follows_maker = k->depth > 1 && k->chain[k->depth - 1]->tgid == x->tgid;
+    struct maker outer = k->maker;
+    k->maker.thread = NULL;
+    compose(k, x, made.t0, made.t1, &parts);
+    if (made.from_start && x->tid != x->tgid)
+        add_creator(k, x, consumer, &made, &parts);
+    else if (made.first)
+        split_startup(k, x, consumer, &made, &parts);
+    bool inner_made_it = k->maker.thread && k->maker.thread->tgid == x->tgid;
+    remember_maker(k, x, consumer, &made, &parts, inner_made_it);
+    if (!follows_maker && outer.thread)
+        k->maker = outer;
+    shares_add_scaled(ret, &parts, shares_total(&parts));
+}
+
 bool walk_turn(struct walk *k, const struct thread *x, const struct thread *consumer, int64_t t,
                struct shares *ret)
 {
     struct turn turn;
-    struct shares parts = {.count = 0};
     if (!turn_find(x, consumer, k->chain, k->depth, t, &turn))
         return false;
-    bool follows_maker = k->depth > 1 && k->chain[k->depth - 1]->tgid == x->tgid;
-    struct maker outer = k->maker;
-    k->maker.thread = NULL;
-    compose(k, x, turn.t0, turn.t1, &parts);
-    if (turn.from_start && x->tid != x->tgid)
-        add_creator(k, x, consumer, &turn, &parts);
-    else if (turn.from_start)
-        split_startup(k, x, consumer, &turn, &parts);
-    bool inner_made_it = k->maker.thread && k->maker.thread->tgid == x->tgid;
-    remember_maker(k, x, consumer, &turn, &parts, inner_made_it);
-    if (!follows_maker && outer.thread)
-        k->maker = outer;
-    shares_add_scaled(ret, &parts, shares_total(&parts));
+    walk_made(k, x, consumer, &turn, ret);
     return true;
 }
 

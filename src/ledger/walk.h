@@ -59,6 +59,11 @@ void walk_init(struct walk *k, const struct threads *threads, const struct inter
 bool walk_turn(struct walk *k, const struct thread *x, const struct thread *consumer, int64_t t,
                struct shares *ret);
 
+/* The same for a turn that is known already. */
+struct turn;
+void walk_made(struct walk *k, const struct thread *x, const struct thread *consumer,
+               const struct turn *turn, struct shares *ret);
+
 /*
  * The delivery of x's process that ended a wait of the launching thread at `t`: x's turn, or, where x
  * only answered a question of the launching thread's (PyTorch fetches the descriptor of a shared tensor
