@@ -12,9 +12,8 @@ static int64_t overlap(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
     return hi > lo ? hi - lo : 0;
 }
 
-/* A process that was made since the last launch is starting until it first reads from a store;
- * where it never does, all until its first delivery counts: samples do not show where imports
- * end and the first batch begins. */
+/* A process that was made since the last launch has not delivered yet: what it does on a core until
+ * it first reads from a store is its start, and all of it where it reads from none. */
 static int64_t starting_until(const struct walk *k, const struct thread *x, int64_t t1)
 {
     const struct thread *main_thread = threads_find(k->threads, x->tgid);

@@ -47,6 +47,7 @@ struct steps {
     struct launched *launched; /* owned; sorted by t0 */
     size_t first, count, cap;
     int64_t at; /* waits that ended before are done */
+    int64_t cut; /* calls that ended before have cut steps where they should */
     bool open;  /* a step has begun */
     struct replay_step step;
     struct made_by *maker[MAKERS_MAX]; /* owned */
@@ -65,7 +66,7 @@ struct steps *steps_new(struct threads *threads, const struct intern *names,
     s->names = names;
     s->log = log;
     s->tid = tid;
-    s->at = origin;
+    s->at = s->cut = origin;
     s->step = (struct replay_step){.t0 = origin, .t1 = origin, .delivery = REPLAY_NONE};
     s->open = true; /* up to the first delivery: workers are being made */
     s->consumer = log ? replay_consumer(log, tid, device) : -1;
@@ -459,9 +460,9 @@ static struct made_by *delivered_by(struct steps *s, const struct thread *th,
         return NULL;
     int64_t other = shares_of(&parts, CAUSE_NETWORK) + shares_of(&parts, CAUSE_LATE_PEER) +
                     shares_of(&parts, CAUSE_COLLECTIVE) + shares_of(&parts, CAUSE_CHECKPOINT);
-    if (other * 2 > shares_total(&parts))
-        return NULL;
     bool process = x->tgid != th->tgid;
+    if (other * (process ? 2 : 10) > shares_total(&parts))
+        return NULL;
     if (!process && k.maker.thread->tgid != th->tgid)
         process = true; /* a helper thread of this process hands on what a process made */
     uint32_t key = process ? k.maker.thread->tgid : x->tid;
@@ -506,16 +507,16 @@ static bool is_delivery(const struct steps *s, const struct thread *th, const st
 /* Jobs that load by themselves: a step begins where a synchronisation ended. */
 static void cut_at_syncs(struct steps *s, const struct thread *th, int64_t until)
 {
-    for (size_t i = calls_after(&th->calls, s->at); i < th->calls.count; i++) {
+    for (size_t i = calls_after(&th->calls, s->cut); i < th->calls.count; i++) {
         const struct event_call *c = &th->calls.item[i];
         if (c->t1 > until)
             break;
+        s->cut = c->t1;
         if (c->kind != CALL_SYNC || (s->open && c->t1 - s->step.t1 < NS_PER_MS))
             continue;
         end_step(s, th, c->t1);
         s->step = (struct replay_step){.t0 = c->t1, .t1 = c->t1, .delivery = REPLAY_NONE};
         s->open = true;
-        s->at = c->t1;
     }
 }
 

@@ -10,6 +10,8 @@
 #define POOLS_MAX 12
 /* CPU time between two waits on the same thing, when as short as this, is the reading itself. */
 #define READ_CPU_NS (300 * NS_PER_US)
+/* While bytes of a collective are in flight, a wake-up as late as this costs nothing. */
+#define HIDDEN_NS (2 * NS_PER_MS)
 /* A TCP peer that brought this many times what it took is a store (the rule). */
 #define STORE_RATIO 10
 #define STORE_MIN_BYTES 4096
@@ -110,11 +112,13 @@ static void take_wait(const struct walk *k, struct making *m, const struct event
 {
     int64_t blocked = overlap(w->t_out, w->t_wake, m->t0, m->t1);
     int64_t runnable = overlap(w->t_wake, w->t_in, m->t0, m->t1);
+    enum cause c = walk_direct(k, m->x, w);
     m->cpu -= blocked + runnable;
-    shares_add(m->out, CAUSE_CPU_STARVED, 0, runnable);
+    /* bytes went on moving while the thread was getting its core back */
+    bool hidden = c == CAUSE_NETWORK && runnable < HIDDEN_NS;
+    shares_add(m->out, hidden ? c : CAUSE_CPU_STARVED, hidden ? w->resource : 0, runnable);
     if (!blocked)
         return;
-    enum cause c = walk_direct(k, m->x, w);
     if (c != CAUSE_NONE) {
         shares_add(m->out, c, w->resource, blocked);
         return;
@@ -138,9 +142,10 @@ static void take_read_cpu(const struct walk *k, struct making *m, const struct e
     int64_t cpu = overlap(before->t_in, w->t_out, m->t0, m->t1);
     if (cpu <= 0 || cpu > READ_CPU_NS || before->resource != w->resource || !w->resource)
         return;
-    if (walk_direct(k, m->x, before) != CAUSE_STORAGE || walk_direct(k, m->x, w) != CAUSE_STORAGE)
+    enum cause c = walk_direct(k, m->x, w);
+    if (walk_direct(k, m->x, before) != c || (c != CAUSE_STORAGE && c != CAUSE_NETWORK))
         return;
-    shares_add(m->out, CAUSE_STORAGE, w->resource, cpu);
+    shares_add(m->out, c, w->resource, cpu);
     m->cpu -= cpu;
 }
 
