@@ -2,7 +2,6 @@
 #include "record/price_log.h"
 
 #include "base/mem.h"
-#include "base/unit.h"
 #include "record/fill.h"
 
 #include <math.h>
@@ -191,21 +190,7 @@ bool price_scenario(const struct price_log *log, const char *text, struct replay
     return cause > 0 && replay_scenario_away(ret, (enum cause)cause, REPLAY_EVERYWHERE, 0, 0);
 }
 
-bool price_join(struct replay_scenario *scenario, const struct replay_scenario *more)
+const struct replay *price_replay(const struct price_log *log)
 {
-    return replay_scenario_add(scenario, more);
-}
-
-int price_replay(const struct price_log *log, const struct replay_scenario *scenario, double *ret,
-                 struct error *e)
-{
-    struct replay_result result;
-    struct error why = {0};
-    *ret = NAN;
-    int status = replay_run(log->replay, scenario, &result, &why);
-    if (status == STATUS_MEMORY)
-        return error_set(e, status, "%s", why.text);
-    if (!status)
-        *ret = unit_seconds(result.gain_ns);
-    return STATUS_OK;
+    return log ? log->replay : NULL;
 }

@@ -11,10 +11,7 @@
 
 /* The replay's scenario for a rule's text; false: this text or log allows none. */
 bool price_scenario(const struct price_log *log, const char *text, struct replay_scenario *ret);
-/* Both fixes made; false: more than a replay can hold. */
-bool price_join(struct replay_scenario *scenario, const struct replay_scenario *more);
-/* Seconds saved; NAN where it cannot be replayed. STATUS_MEMORY is the only failure. */
-int price_replay(const struct price_log *log, const struct replay_scenario *scenario, double *ret,
-                 struct error *e);
+/* NULL for no log. */
+const struct replay *price_replay(const struct price_log *log);
 
 #endif
