@@ -13,14 +13,14 @@
 /* Names are compared in lower case without '-', '_' and '.'. */
 static const char *const whole_names[] = {"sig", "sas", "pass", "auth", "authorization", "cookie"};
 static const char *const name_tails[] = {
-    "signature",  "secret",     "password",   "passwd",    "passphrase",      "pwd",
-    "token",      "credential", "credentials", "apikey",   "accesskey",       "accountkey",
-    "secretkey",  "privatekey", "storagekey", "sharedkey", "subscriptionkey", "masterkey",
-    "encryptionkey", "authkey", "sessionkey", "accesskeyid",
+    "signature",     "secret",     "password",    "passwd",      "passphrase",      "pwd",
+    "token",         "credential", "credentials", "apikey",      "accesskey",       "accountkey",
+    "secretkey",     "privatekey", "storagekey",  "sharedkey",   "subscriptionkey", "masterkey",
+    "encryptionkey", "authkey",    "sessionkey",  "accesskeyid",
 };
 static const char *const token_heads[] = {
-    "hf_", "ghp_", "gho_", "ghu_", "ghs_", "github_pat_", "glpat-", "sk-", "xoxb-", "xoxp-",
-    "AKIA", "ASIA", "AIza", "nvapi-",
+    "hf_", "ghp_",  "gho_",  "ghu_", "ghs_", "github_pat_", "glpat-",
+    "sk-", "xoxb-", "xoxp-", "AKIA", "ASIA", "AIza",        "nvapi-",
 };
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -193,7 +193,8 @@ static size_t secret_pair(struct str *out, const char *p, size_t n, bool flag)
 /* "Bearer X", "Basic X". */
 static size_t bearer(struct str *out, const char *p, size_t n)
 {
-    bool scheme = (n == 6 && !strncasecmp(p, "bearer", 6)) || (n == 5 && !strncasecmp(p, "basic", 5));
+    bool scheme =
+        (n == 6 && !strncasecmp(p, "bearer", 6)) || (n == 5 && !strncasecmp(p, "basic", 5));
     if (!scheme)
         return 0;
     size_t gap = strspn(p + n, " \t");

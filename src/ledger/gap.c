@@ -179,18 +179,6 @@ static void take_spilt(struct explaining *x)
     x->spilt = 0;
 }
 
-/*
- * A sample's edges are half a period off: a sleep that reaches out of a driver call is that call, and what
- * of it lies beyond belongs to what was seen next.
- */
-static bool is_edge_of_call(const struct explaining *x, const struct event_wait *w)
-{
-    if (!(w->flags & WAIT_SAMPLED) || (w->target != TARGET_SLEEP && w->target != TARGET_DEVICE))
-        return false;
-    size_t i = calls_after(&x->th->calls, w->t_out);
-    return i < x->th->calls.count && x->th->calls.item[i].t0 < w->t_in;
-}
-
 static void take_wait(struct explaining *x, const struct event_wait *w)
 {
     int64_t blocked = overlap(w->t_out, w->t_wake, x->a, x->b);

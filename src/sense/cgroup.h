@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 struct cgroup_dir {
-    char path[PATH_MAX];   /* folder of the process's group, below the root folder */
-    unsigned base;         /* length of the mount point within path */
+    char path[PATH_MAX]; /* folder of the process's group, below the root folder */
+    unsigned base;       /* length of the mount point within path */
     bool v2;
 };
 

@@ -84,7 +84,7 @@ static void read_group(double *ret_used, double *ret_throttled, const struct sou
         const char *t = str_text(&text);
         *ret_used = text_number(t, "usage_usec") / USEC_PER_S;
         *ret_throttled = d.v2 ? text_number(t, "throttled_usec") / USEC_PER_S
-                                    : text_number(t, "throttled_time") / (double)NS_PER_S;
+                              : text_number(t, "throttled_time") / (double)NS_PER_S;
     }
     str_clear(&text);
     if (!d.v2 && cgroup_find(o->root, o->pid, "cpuacct", &d)) {
@@ -213,7 +213,8 @@ static void finish_group(struct cpu *c, struct reading *now)
 static void job_facts(struct cpu *c, struct out *o, const struct reading *b, int64_t ns)
 {
     struct sums s = sum_cores(c, b, true);
-    double allowed = fmin(isnan(c->limits.affinity) ? s.cores : c->limits.affinity, s.cores > 0 ? s.cores : 1);
+    double allowed =
+        fmin(isnan(c->limits.affinity) ? s.cores : c->limits.affinity, s.cores > 0 ? s.cores : 1);
     double spare = s.idle + s.busy > 0 ? s.idle : NAN;
     o->kind = "job";
     o->source = "/proc/stat, affinity, cgroup";
@@ -295,6 +296,6 @@ static int cpu_facts(void *self, int64_t now, fact_fn fn, void *arg)
 }
 
 const struct source source_cpu = {
-    "cpu", "cores allowed, spare and busy; quota, load, governor",
-    cpu_start, cpu_sample, cpu_facts, free,
+    "cpu", "cores allowed, spare and busy; quota, load, governor", cpu_start, cpu_sample, cpu_facts,
+    free,
 };

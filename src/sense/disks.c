@@ -28,17 +28,26 @@
 
 /* Network volumes that present themselves as NVMe, by a part of their model. */
 static const char *const remote_models[] = {
-    "MSFT NVMe Accelerator",        /* Azure managed disk */
+    "MSFT NVMe Accelerator", /* Azure managed disk */
     "Amazon Elastic Block Store",
-    "nvme_card-pd",                 /* Google persistent disk */
+    "nvme_card-pd", /* Google persistent disk */
     "PersistentDisk",
     "Alibaba Cloud Elastic Block",
 };
 
 static const char *const pseudo_names[] = {"loop", "ram", "zram", "sr", "fd", "nbd"};
 
-enum column { READS, READ_SECTORS, READ_MS, WRITES, WRITE_SECTORS, WRITE_MS, BUSY_MS, QUEUE_MS,
-              COLUMNS };
+enum column {
+    READS,
+    READ_SECTORS,
+    READ_MS,
+    WRITES,
+    WRITE_SECTORS,
+    WRITE_MS,
+    BUSY_MS,
+    QUEUE_MS,
+    COLUMNS
+};
 /* Words of a diskstats line after the name. */
 static const unsigned char column_word[COLUMNS] = {0, 2, 3, 4, 6, 7, 9, 10};
 
@@ -343,6 +352,7 @@ static int disks_facts(void *self, int64_t now, fact_fn fn, void *arg)
 }
 
 const struct source source_disks = {
-    "disks", "block devices: kind, size, mounts, busy share, latency",
-    disks_start, NULL, disks_facts, disks_stop,
+    "disks",     "block devices: kind, size, mounts, busy share, latency",
+    disks_start, NULL,
+    disks_facts, disks_stop,
 };

@@ -111,8 +111,8 @@ static int memory_facts(void *self, int64_t now, fact_fn fn, void *arg)
     struct memory *m = self;
     struct out o = {.fn = fn, .arg = arg, .kind = "memory", .source = "/proc/meminfo"};
     static const char *const names[][2] = {
-        {"MemTotal", "total"},   {"MemAvailable", "available"}, {"Cached", "page_cache"},
-        {"Dirty", "dirty"},      {"SwapTotal", "swap_total"},   {"SwapFree", "swap_free"},
+        {"MemTotal", "total"}, {"MemAvailable", "available"}, {"Cached", "page_cache"},
+        {"Dirty", "dirty"},    {"SwapTotal", "swap_total"},   {"SwapFree", "swap_free"},
         {"Shmem", "shared"},
     };
     double v[COUNTERS];
@@ -143,6 +143,7 @@ static int memory_facts(void *self, int64_t now, fact_fn fn, void *arg)
 }
 
 const struct source source_memory = {
-    "memory", "memory, page cache, swap, reclaim, the group's limit",
-    memory_start, memory_sample, memory_facts, free,
+    "memory",     "memory, page cache, swap, reclaim, the group's limit",
+    memory_start, memory_sample,
+    memory_facts, free,
 };

@@ -24,10 +24,10 @@
 #define MOUNTS_MAX 256 /* facts of so many; containers' hosts have thousands */
 
 static const char *const pseudo[] = {
-    "proc",     "sysfs",      "devtmpfs", "devpts",  "cgroup",     "cgroup2",    "pstore",
-    "bpf",      "debugfs",    "tracefs",  "mqueue",  "hugetlbfs",  "securityfs", "configfs",
-    "fusectl",  "autofs",     "nsfs",     "efivarfs", "rpc_pipefs", "binfmt_misc", "ramfs",
-    "squashfs", "selinuxfs",
+    "proc",       "sysfs",       "devtmpfs", "devpts",   "cgroup",    "cgroup2",
+    "pstore",     "bpf",         "debugfs",  "tracefs",  "mqueue",    "hugetlbfs",
+    "securityfs", "configfs",    "fusectl",  "autofs",   "nsfs",      "efivarfs",
+    "rpc_pipefs", "binfmt_misc", "ramfs",    "squashfs", "selinuxfs",
 };
 
 /* Options with a number that a rule may ask for. */

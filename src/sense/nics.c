@@ -93,9 +93,9 @@ static int nics_start(void **ret, const struct source_opts *o, int64_t now, stru
     if (!there || n->failed) {
         bool failed = n->failed;
         nics_stop(n);
-        return failed ? error_set(e, STATUS_MEMORY, "out of memory for the network interfaces")
-                      : error_set(e, STATUS_MISSING,
-                                  "\"/sys/class/net\" is absent: is /sys mounted?");
+        return failed
+                   ? error_set(e, STATUS_MEMORY, "out of memory for the network interfaces")
+                   : error_set(e, STATUS_MISSING, "\"/sys/class/net\" is absent: is /sys mounted?");
     }
     if (n->count)
         qsort(n->nics, n->count, sizeof(*n->nics), by_name);
@@ -147,6 +147,6 @@ static int nics_facts(void *self, int64_t now, fact_fn fn, void *arg)
 }
 
 const struct source source_nics = {
-    "nics", "network interfaces: speed, state, rates, drops",
-    nics_start, NULL, nics_facts, nics_stop,
+    "nics",    "network interfaces: speed, state, rates, drops", nics_start, NULL, nics_facts,
+    nics_stop,
 };

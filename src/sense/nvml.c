@@ -33,17 +33,15 @@
 #define PER_MILLI 1e-3
 #define HZ_PER_MHZ 1e6
 
-/* Bits of nvmlClocksEventReasons; those that are no fault (idle, application clocks) are left out. */
+/* Bits of nvmlClocksEventReasons; those that are no fault (idle, application clocks) are left out.
+ */
 static const struct {
     unsigned long long bit;
     const char *name;
 } throttles[] = {
-    {0x4, "throttled_power_cap_share"},
-    {0x8, "throttled_hardware_share"},
-    {0x10, "throttled_sync_boost_share"},
-    {0x20, "throttled_thermal_share"},
-    {0x40, "throttled_hardware_thermal_share"},
-    {0x80, "throttled_power_brake_share"},
+    {0x4, "throttled_power_cap_share"},         {0x8, "throttled_hardware_share"},
+    {0x10, "throttled_sync_boost_share"},       {0x20, "throttled_thermal_share"},
+    {0x40, "throttled_hardware_thermal_share"}, {0x80, "throttled_power_brake_share"},
 };
 #define THROTTLES (sizeof(throttles) / sizeof(throttles[0]))
 
@@ -323,6 +321,7 @@ static void nvml_stop(void *self)
 }
 
 const struct source source_nvml = {
-    "nvml", "NVIDIA devices: identity, link, utilisation, power, throttling",
-    nvml_start, NULL, nvml_facts, nvml_stop,
+    "nvml",     "NVIDIA devices: identity, link, utilisation, power, throttling",
+    nvml_start, NULL,
+    nvml_facts, nvml_stop,
 };

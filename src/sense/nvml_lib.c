@@ -11,7 +11,10 @@ static const struct {
     const char *name, *older;
     bool needed;
 } functions[] = {
-#define F(member, name, older, needed) {offsetof(struct nvml_lib, member), name, older, needed}
+#define F(member, name, older, needed)                                                             \
+    {                                                                                              \
+        offsetof(struct nvml_lib, member), name, older, needed                                     \
+    }
     F(init, "nvmlInit_v2", "nvmlInit", true),
     F(shutdown, "nvmlShutdown", NULL, true),
     F(error_text, "nvmlErrorString", NULL, false),
@@ -48,8 +51,8 @@ int nvml_lib_open(struct nvml_lib *l, const char *path, struct error *e)
     const char *file = path ? path : NVML_LIBRARY;
     found.handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!found.handle)
-        return error_set(e, STATUS_MISSING, "cannot open \"%s\": %s (it comes with NVIDIA's driver)",
-                         file, dlerror());
+        return error_set(e, STATUS_MISSING,
+                         "cannot open \"%s\": %s (it comes with NVIDIA's driver)", file, dlerror());
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         void *f = dlsym(found.handle, functions[i].name);
         if (!f && functions[i].older)

@@ -9,8 +9,13 @@
 static void send(struct out *o, const char *name, const char *text, double number, const char *unit)
 {
     struct fact f = {
-        .kind = o->kind, .subject = o->subject ? o->subject : "", .name = name,
-        .text = text, .number = number, .unit = unit, .source = o->source,
+        .kind = o->kind,
+        .subject = o->subject ? o->subject : "",
+        .name = name,
+        .text = text,
+        .number = number,
+        .unit = unit,
+        .source = o->source,
     };
     if (!o->rc)
         o->rc = o->fn(o->arg, &f);

@@ -28,15 +28,48 @@
 
 /* A name, or the beginning of names when it ends in '*'. */
 static const char *const wanted[] = {
-    "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_LAUNCH_BLOCKING",
-    "CUDA_MODULE_LOADING", "OMP_NUM_THREADS", "OMP_PROC_BIND", "MKL_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS", "GOMP_CPU_AFFINITY", "KMP_AFFINITY", "NCCL_*", "RANK", "WORLD_SIZE",
-    "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT", "PYTORCH_*",
-    "TORCH_NCCL_*", "TORCH_CUDNN_*", "GLOO_*", "UCX_*", "FI_PROVIDER", "TF_DATA_*",
-    "SLURM_JOB_ID", "SLURM_JOB_NAME", "SLURM_NTASKS", "SLURM_CPUS_PER_TASK", "SLURM_GPUS_ON_NODE",
-    "SLURM_NNODES", "SLURM_PROCID", "KUBERNETES_SERVICE_HOST", "TOKENIZERS_PARALLELISM",
-    "MALLOC_ARENA_MAX", "LD_PRELOAD", "HF_DATASETS_OFFLINE", "AZUREML_RUN_ID", "MPI_LOCALNRANKS",
-    "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUDA_LAUNCH_BLOCKING",
+    "CUDA_MODULE_LOADING",
+    "OMP_NUM_THREADS",
+    "OMP_PROC_BIND",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "GOMP_CPU_AFFINITY",
+    "KMP_AFFINITY",
+    "NCCL_*",
+    "RANK",
+    "WORLD_SIZE",
+    "LOCAL_RANK",
+    "LOCAL_WORLD_SIZE",
+    "GROUP_RANK",
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "PYTORCH_*",
+    "TORCH_NCCL_*",
+    "TORCH_CUDNN_*",
+    "GLOO_*",
+    "UCX_*",
+    "FI_PROVIDER",
+    "TF_DATA_*",
+    "SLURM_JOB_ID",
+    "SLURM_JOB_NAME",
+    "SLURM_NTASKS",
+    "SLURM_CPUS_PER_TASK",
+    "SLURM_GPUS_ON_NODE",
+    "SLURM_NNODES",
+    "SLURM_PROCID",
+    "KUBERNETES_SERVICE_HOST",
+    "TOKENIZERS_PARALLELISM",
+    "MALLOC_ARENA_MAX",
+    "LD_PRELOAD",
+    "HF_DATASETS_OFFLINE",
+    "AZUREML_RUN_ID",
+    "MPI_LOCALNRANKS",
+    "OMPI_COMM_WORLD_RANK",
+    "OMPI_COMM_WORLD_SIZE",
+    "OMPI_COMM_WORLD_LOCAL_RANK",
 };
 
 struct setting {
@@ -54,7 +87,7 @@ struct proc {
     struct source_opts o;
     struct seen *list; /* owned; of one look at /proc */
     size_t count, cap;
-    struct map read;   /* hash of pid and start time -> how often its environment was read */
+    struct map read;          /* hash of pid and start time -> how often its environment was read */
     struct setting *settings; /* owned, the texts too */
     size_t setting_count, setting_cap;
     uint32_t rank_pid[RANKS_MAX]; /* by RANK */
@@ -87,8 +120,8 @@ static void keep(struct proc *p, const char *name, const char *value)
     }
     struct setting s = {mem_strdup(name), mem_strdup(str_text(&text)), false};
     str_clear(&text);
-    if (!s.name || !s.value || !mem_grow((void **)&p->settings, &p->setting_cap,
-                                         p->setting_count + 1, sizeof(s))) {
+    if (!s.name || !s.value ||
+        !mem_grow((void **)&p->settings, &p->setting_cap, p->setting_count + 1, sizeof(s))) {
         free(s.name);
         free(s.value);
         return;
@@ -264,6 +297,7 @@ static int proc_facts(void *self, int64_t now, fact_fn fn, void *arg)
 }
 
 const struct source source_proc = {
-    "proc", "the job's processes, command line and environment",
-    proc_start, proc_sample, proc_facts, proc_stop,
+    "proc",     "the job's processes, command line and environment",
+    proc_start, proc_sample,
+    proc_facts, proc_stop,
 };

@@ -61,9 +61,10 @@ static int psi_start(void **ret, const struct source_opts *o, int64_t now, struc
     p->t0 = now;
     if (!read_totals(o->root, p->total_ns, NULL)) {
         free(p);
-        return error_set(e, STATUS_MISSING, "\"/proc/pressure\" cannot be read: this kernel has "
-                                            "pressure stall information switched off (psi=1 "
-                                            "on its command line brings it)");
+        return error_set(e, STATUS_MISSING,
+                         "\"/proc/pressure\" cannot be read: this kernel has "
+                         "pressure stall information switched off (psi=1 "
+                         "on its command line brings it)");
     }
     *ret = p;
     return STATUS_OK;

@@ -296,9 +296,15 @@ static void emit_wait(struct sampler *s, struct sampler_thread *t, const struct 
 {
     struct event e = {.kind = EVENT_WAIT};
     e.wait = (struct event_wait){
-        .t_out = x->t_out, .t_wake = x->t_wake, .t_in = x->t_in, .t_seen = x->t_seen,
-        .tid = t->tid, .tgid = t->tgid,
-        .resource = w->resource, .target = w->target, .channel = w->channel,
+        .t_out = x->t_out,
+        .t_wake = x->t_wake,
+        .t_in = x->t_in,
+        .t_seen = x->t_seen,
+        .tid = t->tid,
+        .tgid = t->tgid,
+        .resource = w->resource,
+        .target = w->target,
+        .channel = w->channel,
         .flags = (uint8_t)(w->flags | flags | WAIT_SAMPLED),
     };
     if (x->t_in <= x->t_out)

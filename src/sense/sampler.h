@@ -26,10 +26,10 @@
 #include <stdint.h>
 
 struct sampler_opts {
-    uint32_t root_pid;    /* the job: this process and all that descend from it */
-    uint32_t reaper_pid;  /* whose new children are orphans of the job; 0 none */
-    int64_t period_ns;    /* 0: 10 ms */
-    double cost_max;      /* share of one core; 0: 0.03 */
+    uint32_t root_pid;           /* the job: this process and all that descend from it */
+    uint32_t reaper_pid;         /* whose new children are orphans of the job; 0 none */
+    int64_t period_ns;           /* 0: 10 ms */
+    double cost_max;             /* share of one core; 0: 0.03 */
     struct resources *resources; /* names what is waited for; borrowed; NULL: no names */
 };
 
@@ -51,11 +51,11 @@ void sampler_close(struct sampler *s);
 
 struct sampler_stats {
     uint64_t ticks;
-    int64_t period_ns;      /* as it is now */
-    int64_t cpu_ns;         /* spent in ticks */
+    int64_t period_ns;           /* as it is now */
+    int64_t cpu_ns;              /* spent in ticks */
     uint32_t processes, threads; /* now */
-    uint32_t denied;        /* processes whose waits this user may not see */
-    bool counted;           /* schedstat is there: amounts are exact */
+    uint32_t denied;             /* processes whose waits this user may not see */
+    bool counted;                /* schedstat is there: amounts are exact */
 };
 struct sampler_stats sampler_stats(const struct sampler *s);
 

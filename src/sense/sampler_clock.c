@@ -121,8 +121,13 @@ int sampler_clock_read(struct sampler_clock *c, const struct sampler_reading *r,
                        struct sampler_piece out[SAMPLER_PIECES])
 {
     if (!c->begun) {
-        *c = (struct sampler_clock){.done = r->t, .t_out = r->t, .last = r->t, .run_ns = r->run_ns,
-                                    .wait_ns = r->wait_ns, .switches = r->switches, .begun = true,
+        *c = (struct sampler_clock){.done = r->t,
+                                    .t_out = r->t,
+                                    .last = r->t,
+                                    .run_ns = r->run_ns,
+                                    .wait_ns = r->wait_ns,
+                                    .switches = r->switches,
+                                    .begun = true,
                                     .blocked = r->blocked};
         return 0;
     }

@@ -20,9 +20,9 @@
 #include <stdint.h>
 
 struct sampler_clock {
-    int64_t done;   /* what was before is booked, or part of the open wait */
-    int64_t t_out;  /* start of the open wait, while blocked */
-    int64_t last;   /* time of the last reading */
+    int64_t done;                       /* what was before is booked, or part of the open wait */
+    int64_t t_out;                      /* start of the open wait, while blocked */
+    int64_t last;                       /* time of the last reading */
     uint64_t run_ns, wait_ns, switches; /* counters, as far as they are booked */
     bool begun, blocked;
 };
@@ -30,9 +30,9 @@ struct sampler_clock {
 struct sampler_reading {
     int64_t t;
     uint64_t run_ns, wait_ns, switches;
-    bool counted;   /* the kernel keeps the counters */
-    bool blocked;   /* else on a core or runnable */
-    bool same;      /* blocked on the same thing as at the last reading */
+    bool counted; /* the kernel keeps the counters */
+    bool blocked; /* else on a core or runnable */
+    bool same;    /* blocked on the same thing as at the last reading */
 };
 
 enum sampler_piece_kind {

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOOK_YOUNG (1 * NS_PER_S)  /* a process opens its pipes in its first seconds */
+#define LOOK_YOUNG (1 * NS_PER_S) /* a process opens its pipes in its first seconds */
 #define YOUNG (10 * NS_PER_S)
 #define LOOK_OLD (5 * NS_PER_S)
 #define LOOK_WANTED (200 * NS_PER_MS)

@@ -41,7 +41,8 @@ struct mapped {
 /* Programs bring tables of theirs as well: where they are installed is no data set. */
 static bool code_by_name(const char *path)
 {
-    static const char *const roots[] = {"/usr/", "/lib", "/etc/", "/opt/", "/bin/", "/nix/", "/snap/"};
+    static const char *const roots[] = {"/usr/", "/lib",  "/etc/", "/opt/",
+                                        "/bin/", "/nix/", "/snap/"};
     for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)
         if (starts(path, roots[i]))
             return true;
@@ -51,8 +52,8 @@ static bool code_by_name(const char *path)
 /* Adds the mapping to the list of files. */
 static void note_map(struct mapped *list, size_t *count, size_t *code, const struct procfs_map *m)
 {
-    if (!m->inode || m->path[0] != '/' || starts(m->path, "/dev/") ||
-        starts(m->path, "/memfd:") || starts(m->path, "/SYSV"))
+    if (!m->inode || m->path[0] != '/' || starts(m->path, "/dev/") || starts(m->path, "/memfd:") ||
+        starts(m->path, "/SYSV"))
         return;
     struct mapped *f = *count && list[*count - 1].inode == m->inode ? &list[*count - 1] : NULL;
     if (!f) {
@@ -129,8 +130,8 @@ void sampler_fault_find(struct sampler *s, struct sampler_proc *p, const struct 
                         int64_t now, struct sampler_what *w)
 {
     struct fault fault = {s, p, now, w}, *l = &fault;
-    static const char *const memory[] = {"reclaim", "swap", "shrink_", "throttle", "rwsem",
-                                         "compact", "oom", "mem_cgroup", "mmap_lock"};
+    static const char *const memory[] = {"reclaim", "swap", "shrink_",    "throttle", "rwsem",
+                                         "compact", "oom",  "mem_cgroup", "mmap_lock"};
     char text[SAMPLER_TEXT];
     struct procfs_stat st;
     int fd = sampler_openat(l->p, "task/%u/stat", t->tid);
@@ -154,4 +155,3 @@ void sampler_fault_find(struct sampler *s, struct sampler_proc *p, const struct 
     *l->w = l->p->fault;
     l->w->target = TARGET_FAULT;
 }
-

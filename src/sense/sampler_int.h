@@ -33,7 +33,7 @@ struct sampler_what {
     int socket_fd;   /* its descriptor in the process that waits */
     uint64_t rx, tx; /* of it, when the wait was first seen */
     uint32_t unsent;
-    bool writing;    /* waits to write: the other end is a reader */
+    bool writing; /* waits to write: the other end is a reader */
 };
 
 struct sampler_pending {
@@ -44,17 +44,17 @@ struct sampler_pending {
 struct sampler_proc {
     uint32_t tgid, ppid;
     uint64_t netns, mntns;
-    char folder[128];     /* of the last path that was named, and its name */
+    char folder[128]; /* of the last path that was named, and its name */
     uint32_t folder_resource;
     uint8_t folder_flags;
     int64_t folder_read;
     int64_t threads_read, ends_read, maps_read, born;
-    uint64_t link_count;  /* of /proc/PID/task: changes with the number of threads */
+    uint64_t link_count;       /* of /proc/PID/task: changes with the number of threads */
     struct sampler_what fault; /* what page faults of this process wait on */
-    int dir;              /* /proc/PID */
-    int pidfd;            /* -1: none */
+    int dir;                   /* /proc/PID */
+    int pidfd;                 /* -1: none */
     bool denied, mark, main_hot;
-    bool writes;          /* holds the write end of a pipe or socket */
+    bool writes; /* holds the write end of a pipe or socket */
 };
 
 struct sampler_thread {
@@ -63,13 +63,13 @@ struct sampler_thread {
     struct sampler_clock clock;
     struct procfs_syscall call; /* last seen, while blocked */
     struct sampler_what what;
-    int64_t what_read;    /* when `what` was found */
-    uint64_t writes;      /* write calls so far */
+    int64_t what_read; /* when `what` was found */
+    uint64_t writes;   /* write calls so far */
     int64_t name_read;
-    uint32_t idle, skip;  /* looks without a change; ticks to pass over */
+    uint32_t idle, skip; /* looks without a change; ticks to pass over */
     bool gone, hot, mark;
-    bool ran, wrote;      /* since the look before this one */
-    bool keep_open;       /* descriptors stay open */
+    bool ran, wrote; /* since the look before this one */
+    bool keep_open;  /* descriptors stay open */
     char comm[16];
     struct sampler_pending pending[SAMPLER_PIECES];
     int pending_count;
@@ -78,7 +78,7 @@ struct sampler_thread {
 struct sampler_end {
     uint64_t channel, inode;
     uint32_t tgid;
-    bool reader, writer;                    /* as told in the last EVENT_CHANNEL */
+    bool reader, writer;                        /* as told in the last EVENT_CHANNEL */
     bool now_reader, now_writer, changed, mark; /* while looking */
 };
 
@@ -103,11 +103,11 @@ struct sampler {
     size_t proc_count, proc_cap;
     struct sampler_thread **threads; /* owned, the elements too */
     size_t thread_count, thread_cap;
-    struct map proc_of_tgid;   /* tgid -> struct sampler_proc * */
-    struct map thread_of_tid;  /* tid -> struct sampler_thread * */
-    struct map others;         /* pid that does not belong to the job -> its parent */
-    struct map hot;            /* tids to look at each time */
-    struct sampler_end *ends;  /* owned */
+    struct map proc_of_tgid;  /* tgid -> struct sampler_proc * */
+    struct map thread_of_tid; /* tid -> struct sampler_thread * */
+    struct map others;        /* pid that does not belong to the job -> its parent */
+    struct map hot;           /* tids to look at each time */
+    struct sampler_end *ends; /* owned */
     size_t end_count, end_cap;
     struct sampler_mounts *mounts; /* owned */
     size_t mounts_count, mounts_cap;
@@ -116,14 +116,14 @@ struct sampler {
     struct map socket_of_inode; /* inode -> index */
     struct map missing_sockets; /* inode -> time it was not found */
     int64_t sockets_read, sockets_cost, unix_read, unix_cost;
-    int diag;                  /* netlink socket; -1 none */
-    bool no_getfd;             /* pidfd_getfd(2) is not there or not allowed */
+    int diag;      /* netlink socket; -1 none */
+    bool no_getfd; /* pidfd_getfd(2) is not there or not allowed */
     uint64_t own_netns;
     int64_t tree_read, tree_cost, others_read;
-    uint64_t last_pid;         /* of /proc/loadavg, at the last look at the tree */
-    int loadavg;               /* descriptor */
+    uint64_t last_pid; /* of /proc/loadavg, at the last look at the tree */
+    int loadavg;       /* descriptor */
     int64_t period_ns, tick_began, open_told;
-    double tick_cost;          /* smoothed, ns of CPU */
+    double tick_cost; /* smoothed, ns of CPU */
     size_t open_max, open_count;
     struct sampler_stats stats;
 };
@@ -141,8 +141,8 @@ long sampler_pread(int fd, char buf[SAMPLER_TEXT]);
 int sampler_openat(const struct sampler_proc *p, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-struct sampler_proc *sampler_proc(const struct sampler *s, uint32_t tgid);     /* NULL: none */
-struct sampler_thread *sampler_thread(const struct sampler *s, uint32_t tid);  /* NULL: none */
+struct sampler_proc *sampler_proc(const struct sampler *s, uint32_t tgid);    /* NULL: none */
+struct sampler_thread *sampler_thread(const struct sampler *s, uint32_t tid); /* NULL: none */
 
 /* tree: finds new and ended processes and threads, emits EVENT_THREAD */
 void sampler_tree_look(struct sampler *s, const struct sampler_sink *k);

@@ -22,8 +22,7 @@ static struct sampler_mounts *table_of(struct sampler *s, const struct sampler_p
         if (s->mounts[i].mntns == p->mntns)
             t = &s->mounts[i];
     if (!t) {
-        if (!mem_grow((void **)&s->mounts, &s->mounts_cap, s->mounts_count + 1,
-                      sizeof(*s->mounts)))
+        if (!mem_grow((void **)&s->mounts, &s->mounts_cap, s->mounts_count + 1, sizeof(*s->mounts)))
             return NULL;
         t = &s->mounts[s->mounts_count++];
         memset(t, 0, sizeof(*t));

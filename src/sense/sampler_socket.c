@@ -55,8 +55,7 @@ static struct sampler_socket *put(struct sampler *s, uint64_t inode)
     uint64_t at;
     if (map_get(&s->socket_of_inode, inode, &at))
         return &s->sockets[at];
-    if (!mem_grow((void **)&s->sockets, &s->socket_cap, s->socket_count + 1,
-                  sizeof(*s->sockets)) ||
+    if (!mem_grow((void **)&s->sockets, &s->socket_cap, s->socket_count + 1, sizeof(*s->sockets)) ||
         !map_put(&s->socket_of_inode, inode, s->socket_count))
         return NULL;
     struct sampler_socket *k = &s->sockets[s->socket_count++];
@@ -137,8 +136,8 @@ static void take_unix(void *arg, const struct nlmsghdr *h)
     size_t size;
     if (h->nlmsg_len < NLMSG_LENGTH(sizeof(*m)))
         return;
-    const uint32_t *peer = attribute(m + 1, h->nlmsg_len - NLMSG_LENGTH(sizeof(*m)),
-                                     UNIX_DIAG_PEER, &size);
+    const uint32_t *peer =
+        attribute(m + 1, h->nlmsg_len - NLMSG_LENGTH(sizeof(*m)), UNIX_DIAG_PEER, &size);
     struct sampler_socket *k = put(s, m->udiag_ino);
     if (!k)
         return;
@@ -310,8 +309,8 @@ static void take_tcp(void *arg, const struct nlmsghdr *h)
     size_t size;
     if (h->nlmsg_len < NLMSG_LENGTH(sizeof(*m)) || m->idiag_inode != c->inode)
         return;
-    const void *found = attribute(m + 1, h->nlmsg_len - NLMSG_LENGTH(sizeof(*m)), INET_DIAG_INFO,
-                                  &size);
+    const void *found =
+        attribute(m + 1, h->nlmsg_len - NLMSG_LENGTH(sizeof(*m)), INET_DIAG_INFO, &size);
     struct tcp_info info;
     if (!found || size < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof(uint64_t))
         return;
@@ -340,7 +339,8 @@ static bool diagnose_bytes(struct sampler *s, uint64_t inode, uint64_t *ret_rx, 
         struct inet_diag_req_v2 req;
     } q = {
         .head = {.nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
-        .req = {.sdiag_protocol = IPPROTO_TCP, .idiag_ext = 1 << (INET_DIAG_INFO - 1),
+        .req = {.sdiag_protocol = IPPROTO_TCP,
+                .idiag_ext = 1 << (INET_DIAG_INFO - 1),
                 .idiag_states = UINT32_MAX},
     };
     if (s->diag < 0 || !map_get(&s->socket_of_inode, inode, &at) ||
@@ -385,8 +385,8 @@ bool sampler_socket_bytes(struct sampler *s, const struct sampler_proc *p, int f
 
 struct resource_socket sampler_socket_ends(const struct sampler_socket *k)
 {
-    struct resource_socket r = {.port = k->tcp.peer_port, .local_port = k->tcp.local_port,
-                                .netns = (uint32_t)k->netns};
+    struct resource_socket r = {
+        .port = k->tcp.peer_port, .local_port = k->tcp.local_port, .netns = (uint32_t)k->netns};
     memcpy(r.addr, k->tcp.peer, sizeof(r.addr));
     memcpy(r.local_addr, k->tcp.local, sizeof(r.local_addr));
     return r;

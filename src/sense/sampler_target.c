@@ -299,12 +299,12 @@ static bool link_of(const struct look *l, const char *name, char *buf, size_t si
 /* Calls whose first argument is the folder in which the path is looked up. */
 static bool relative_to_folder(long nr)
 {
-    static const long calls[] = {SYS_openat,    SYS_openat2,    SYS_newfstatat, SYS_statx,
-                                 SYS_faccessat, SYS_faccessat2, SYS_readlinkat, SYS_execveat,
-                                 SYS_mkdirat,   SYS_unlinkat,   SYS_renameat2,  SYS_linkat,
-                                 SYS_fchmodat,  SYS_utimensat,  SYS_name_to_handle_at,
+    static const long calls[] = {
+        SYS_openat,     SYS_openat2,    SYS_newfstatat, SYS_statx,     SYS_faccessat,
+        SYS_faccessat2, SYS_readlinkat, SYS_execveat,   SYS_mkdirat,   SYS_unlinkat,
+        SYS_renameat2,  SYS_linkat,     SYS_fchmodat,   SYS_utimensat, SYS_name_to_handle_at,
 #ifdef SYS_renameat
-                                 SYS_renameat,
+        SYS_renameat,
 #endif
     };
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)

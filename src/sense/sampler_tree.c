@@ -17,10 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_SOON (20 * NS_PER_MS)   /* after a new process or thread was made somewhere */
+#define LOOK_SOON (20 * NS_PER_MS) /* after a new process or thread was made somewhere */
 #define LOOK_ALWAYS (500 * NS_PER_MS)
-#define LOOK_OTHERS (2 * NS_PER_S)   /* orphans change their parent; pids are used again */
-#define LOOK_SHARE 200               /* a look may cost 1/200 of the time until the next one */
+#define LOOK_OTHERS (2 * NS_PER_S) /* orphans change their parent; pids are used again */
+#define LOOK_SHARE 200             /* a look may cost 1/200 of the time until the next one */
 
 struct sampler_proc *sampler_proc(const struct sampler *s, uint32_t tgid)
 {
@@ -46,8 +46,11 @@ static void emit_thread(const struct sampler *s, const struct sampler_thread *t,
 {
     const struct sampler_proc *p = sampler_proc(s, t->tgid);
     struct event e = {.kind = EVENT_THREAD};
-    e.thread = (struct event_thread){.t = k->now, .tid = t->tid, .tgid = t->tgid,
-                                     .parent_tgid = p ? p->ppid : 0, .change = (uint8_t)change,
+    e.thread = (struct event_thread){.t = k->now,
+                                     .tid = t->tid,
+                                     .tgid = t->tgid,
+                                     .parent_tgid = p ? p->ppid : 0,
+                                     .change = (uint8_t)change,
                                      .job = true};
     str_copy(e.thread.name, sizeof(e.thread.name), t->comm);
     k->fn(k->arg, &e);
@@ -103,8 +106,7 @@ static void add_thread(struct sampler *s, struct sampler_proc *p, uint32_t tid,
     t->mark = true;
     t->hot = tid == p->tgid || map_get(&s->hot, tid, &hot);
     if (!read_comm(p, tid, t->comm) ||
-        !mem_grow((void **)&s->threads, &s->thread_cap, s->thread_count + 1,
-                  sizeof(*s->threads)) ||
+        !mem_grow((void **)&s->threads, &s->thread_cap, s->thread_count + 1, sizeof(*s->threads)) ||
         !map_put(&s->thread_of_tid, tid, (uint64_t)(uintptr_t)t)) {
         free(t);
         return;

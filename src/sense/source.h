@@ -16,10 +16,10 @@
 #include <stdint.h>
 
 struct source_opts {
-    const char *root;   /* NULL: the live machine; must outlive the source */
-    uint32_t pid;       /* first process of the measured job; 0: no job, the machine alone */
-    uint32_t reaper;    /* orphans of the job become its children (gpufeed run); 0: none */
-    const char *nvml;   /* library to open instead of libnvidia-ml.so.1; NULL: that one */
+    const char *root; /* NULL: the live machine; must outlive the source */
+    uint32_t pid;     /* first process of the measured job; 0: no job, the machine alone */
+    uint32_t reaper;  /* orphans of the job become its children (gpufeed run); 0: none */
+    const char *nvml; /* library to open instead of libnvidia-ml.so.1; NULL: that one */
 };
 
 struct source {

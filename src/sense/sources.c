@@ -6,15 +6,8 @@
 #include <string.h>
 
 static const struct source *const table[] = {
-    &source_cpu,
-    &source_memory,
-    &source_psi,
-    &source_disks,
-    &source_nics,
-    &source_mounts,
-    &source_proc,
-    &source_nvml,
-    &source_self,
+    &source_cpu,    &source_memory, &source_psi,  &source_disks, &source_nics,
+    &source_mounts, &source_proc,   &source_nvml, &source_self,
 };
 
 #define COUNT (sizeof(table) / sizeof(table[0]))

@@ -32,15 +32,19 @@ static const struct {
     {"--password hunter2 --token-file f", "--password *** --token-file f"},
     {"X-Amz-Credential=AKIA&X-Amz-Signature=0f0f&X-Amz-Date=1",
      "X-Amz-Credential=***&X-Amz-Signature=***&X-Amz-Date=1"},
-    {"AWS_SECRET_ACCESS_KEY=abc HF_TOKEN='q w' A=1", "AWS_SECRET_ACCESS_KEY=*** HF_TOKEN='***' A=1"},
+    {"AWS_SECRET_ACCESS_KEY=abc HF_TOKEN='q w' A=1",
+     "AWS_SECRET_ACCESS_KEY=*** HF_TOKEN='***' A=1"},
     {"login hf_abcdefghijklmnopqrstuvwx now", "login *** now"},
     {"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N", "***"},
-    {"k 0123456789abcdefABCDEF+/0123456789abcdefABCDEF+/0123456789abcdefABCDEF+/01234567890123456789==",
+    {"k "
+     "0123456789abcdefABCDEF+/0123456789abcdefABCDEF+/0123456789abcdefABCDEF+/"
+     "01234567890123456789==",
      "k ***"},
     {"a -----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY----- b", "a *** b"},
     {"-----BEGIN PRIVATE KEY-----\ncut", "***"},
     {"-----BEGIN CERTIFICATE-----", "-----BEGIN CERTIFICATE-----"},
-    {"--max-tokens=5 --eval_tokens 6 PWD=/home/a OLDPWD=/b", "--max-tokens=5 --eval_tokens 6 PWD=/home/a OLDPWD=/b"},
+    {"--max-tokens=5 --eval_tokens 6 PWD=/home/a OLDPWD=/b",
+     "--max-tokens=5 --eval_tokens 6 PWD=/home/a OLDPWD=/b"},
     {"bearer of news", "bearer of news"},
     {"sig=", "sig="},
 };
@@ -68,7 +72,8 @@ static void test_idempotent(void **state)
 
 static void test_cmdline(void **state)
 {
-    static const char args[] = "prog\0--api-key\0se cret\0--token=a b&c\0--tokens\0" "5\0-p\0url?sig=x";
+    static const char args[] = "prog\0--api-key\0se cret\0--token=a b&c\0--tokens\0"
+                               "5\0-p\0url?sig=x";
     struct str s = {0};
     redact_add_cmdline(&s, args, sizeof(args));
     assert_string_equal(str_text(&s), "prog --api-key *** --token=*** --tokens 5 -p url?sig=***");
@@ -142,9 +147,9 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),   cmocka_unit_test(test_idempotent),
-        cmocka_unit_test(test_cmdline), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_garbage), cmocka_unit_test(test_long),
+        cmocka_unit_test(test_texts),     cmocka_unit_test(test_idempotent),
+        cmocka_unit_test(test_cmdline),   cmocka_unit_test(test_values),
+        cmocka_unit_test(test_garbage),   cmocka_unit_test(test_long),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,8 @@ static void test_stat(void **state)
 {
     struct procfs_stat s;
     assert_true(procfs_parse_stat("4711 (pt) main (x) D 12 4711 1 0 -1 4194560 5 0 77 0 30 40 0 0 "
-                                  "20 0 9 0 12345 1 1 18446744073709551615\n", &s));
+                                  "20 0 9 0 12345 1 1 18446744073709551615\n",
+                                  &s));
     assert_string_equal(s.comm, "pt) main (x");
     assert_int_equal(s.state, 'D');
     assert_int_equal(s.ppid, 12);
@@ -27,7 +28,8 @@ static void test_stat(void **state)
     assert_int_equal(s.start_ticks, 12345);
     /* A comm of more than 15 bytes is cut, not overrun. */
     assert_true(procfs_parse_stat("1 (abcdefghijklmnopqrstuvwxyz) S 1 1 1 0 -1 1 1 1 1 1 1 1 1 1 1 "
-                                  "1 1 1 1", &s));
+                                  "1 1 1 1",
+                                  &s));
     assert_string_equal(s.comm, "abcdefghijklmno");
     assert_false(procfs_parse_stat("", &s));
     assert_false(procfs_parse_stat("1 )x( S 1", &s));
@@ -50,8 +52,8 @@ static void test_syscall(void **state)
     assert_int_equal(s.nr, PROCFS_RUNNING);
     assert_true(procfs_parse_syscall("-1 0x7ffe 0x5566\n", &s));
     assert_int_equal(s.nr, PROCFS_OUTSIDE);
-    assert_true(procfs_parse_syscall("230 0x0 0x1 0x7fff994e20e0 0xffffffffffffffff 0x0 0x9 0x1 0x2",
-                                     &s));
+    assert_true(
+        procfs_parse_syscall("230 0x0 0x1 0x7fff994e20e0 0xffffffffffffffff 0x0 0x9 0x1 0x2", &s));
     assert_int_equal(s.nr, 230);
     assert_true(s.args[2] == 0x7fff994e20e0 && s.args[3] == UINT64_MAX && s.args[5] == 9);
     assert_false(procfs_parse_syscall("230 0x0 0x1", &s));
@@ -71,9 +73,10 @@ static void test_tcp(void **state)
 {
     struct procfs_tcp t;
     char text[64];
-    assert_true(procfs_parse_tcp("   3: 0100007F:9C40 0400000A:01BB 01 00001F40:00000000 01:00000014 "
-                                 "00000000  1000        0 143127 4 0000000000000000 20 4 31 10 -1\n",
-                                 &t));
+    assert_true(
+        procfs_parse_tcp("   3: 0100007F:9C40 0400000A:01BB 01 00001F40:00000000 01:00000014 "
+                         "00000000  1000        0 143127 4 0000000000000000 20 4 31 10 -1\n",
+                         &t));
     inet_ntop(AF_INET6, t.local, text, sizeof(text));
     assert_string_equal(text, "::ffff:127.0.0.1");
     inet_ntop(AF_INET6, t.peer, text, sizeof(text));
@@ -82,7 +85,8 @@ static void test_tcp(void **state)
     assert_int_equal(t.inode, 143127);
     assert_true(procfs_parse_tcp("   0: B80D01200000000067452301EFCDAB89:0050 "
                                  "00000000000000000000000001000000:0016 01 00000000:00000000 "
-                                 "00:00000000 00000000     0        0 9 1 0 20", &t));
+                                 "00:00000000 00000000     0        0 9 1 0 20",
+                                 &t));
     inet_ntop(AF_INET6, t.local, text, sizeof(text));
     assert_string_equal(text, "2001:db8::123:4567:89ab:cdef");
     inet_ntop(AF_INET6, t.peer, text, sizeof(text));
@@ -112,7 +116,8 @@ static void test_link(void **state)
 static void test_map(void **state)
 {
     struct procfs_map m;
-    assert_true(procfs_parse_map("7f10c0000000-7f10c0021000 r-xp 00001000 fe:01 1234   /a b/x.so", &m));
+    assert_true(
+        procfs_parse_map("7f10c0000000-7f10c0021000 r-xp 00001000 fe:01 1234   /a b/x.so", &m));
     assert_true(m.executable && !m.shared && m.bytes == 0x21000 && m.inode == 1234);
     assert_string_equal(m.path, "/a b/x.so");
     assert_true(procfs_parse_map("1000-2000 rw-s 00000000 00:0e 5 /dev/nvidia0", &m));
@@ -129,9 +134,13 @@ static void test_garbage(void **state)
 {
     static const char *const seeds[] = {
         "1 (x) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21",
-        "   3: 0100007F:9C40 0400000A:01BB 01 00001F40:00000000 01:00000014 00000000 1000 0 143127 4",
-        "230 0x0 0x1 0x2 0x3 0x4 0x5 0x6", "7f10-7f20 r-xp 00001000 fe:01 1234   /x", "pipe:[12]",
-        "syscw: 12", "1 2 3",
+        "   3: 0100007F:9C40 0400000A:01BB 01 00001F40:00000000 01:00000014 00000000 1000 0 143127 "
+        "4",
+        "230 0x0 0x1 0x2 0x3 0x4 0x5 0x6",
+        "7f10-7f20 r-xp 00001000 fe:01 1234   /x",
+        "pipe:[12]",
+        "syscw: 12",
+        "1 2 3",
     };
     srand(11);
     for (int round = 0; round < 50000; round++) {
@@ -166,10 +175,10 @@ static void test_garbage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stat),  cmocka_unit_test(test_schedstat),
+        cmocka_unit_test(test_stat),    cmocka_unit_test(test_schedstat),
         cmocka_unit_test(test_syscall), cmocka_unit_test(test_writes),
-        cmocka_unit_test(test_tcp),   cmocka_unit_test(test_link),
-        cmocka_unit_test(test_map),   cmocka_unit_test(test_garbage),
+        cmocka_unit_test(test_tcp),     cmocka_unit_test(test_link),
+        cmocka_unit_test(test_map),     cmocka_unit_test(test_garbage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,9 +55,9 @@ static void become_user(void)
 /* ---- the job: one process with a named thread for each thing to wait on, and helpers ---- */
 
 struct job {
-    int pipe_read, pipe_write;  /* helper "writer" writes, thread "w_pipe" reads */
-    int poll_read, poll_write;  /* two writers; thread "w_poll" polls */
-    int unix_a, unix_b;         /* helper "writer" answers on b */
+    int pipe_read, pipe_write; /* helper "writer" writes, thread "w_pipe" reads */
+    int poll_read, poll_write; /* two writers; thread "w_poll" polls */
+    int unix_a, unix_b;        /* helper "writer" answers on b */
     int listener;
     pthread_mutex_t lock;
     pthread_cond_t change;
@@ -197,7 +197,7 @@ static void server(struct job *j)
 static void run_job(void)
 {
     static struct job j = {.lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER};
-    static void *(*const bodies[])(void *) = {wait_pipe,  wait_poll, wait_unix, wait_tcp,
+    static void *(*const bodies[])(void *) = {wait_pipe,  wait_poll,  wait_unix, wait_tcp,
                                               wait_sleep, wait_futex, signaller, spin};
     int p[2], q[2], u[2];
     pthread_t t;
@@ -355,7 +355,7 @@ static struct task *waits_on(struct seen *s, const char *name, enum target targe
         all += i == TARGET_CORE ? 0 : t->target_ns[i];
     double share = all ? (double)t->target_ns[target] / (double)all : 0;
     printf("  %-10s slept %6.0f ms, %5.1f %% on what it should\n", name,
-            (double)all / (double)NS_PER_MS, share * 100);
+           (double)all / (double)NS_PER_MS, share * 100);
     check(t && share >= least && all > SAMPLED / 4, name);
     return t;
 }
@@ -392,12 +392,14 @@ static void judge(struct seen *s)
     check(t && t->channel && woken_by(s, t, "writer1") > 0.8, "w_pipe: waker");
     t = waits_on(s, "w_poll", TARGET_PIPE, 0.9);
     check(t && writers_of(s, t->channel) == 2, "w_poll: two candidates");
-    check(woken_by(s, t, "writer1") + woken_by(s, t, "writer2") > 0.25, "w_poll: the one that wrote");
+    check(woken_by(s, t, "writer1") + woken_by(s, t, "writer2") > 0.25,
+          "w_poll: the one that wrote");
     check(woken_by(s, t, "w_pipe") == 0, "w_poll: never itself");
     t = waits_on(s, "w_unix", TARGET_PIPE, 0.9);
     check(t && woken_by(s, t, "writer1") > 0.8, "w_unix: waker");
     t = waits_on(s, "w_tcp", TARGET_SOCKET, 0.9);
-    check(t && (t->flags & WAIT_LOOPBACK) && !strncmp(t->resource, "127.0.0.1:", 10), "w_tcp: peer");
+    check(t && (t->flags & WAIT_LOOPBACK) && !strncmp(t->resource, "127.0.0.1:", 10),
+          "w_tcp: peer");
     check(t && t->rx > 4096 && t->during > 4096, "w_tcp: bytes");
     check(t && woken_by(s, t, "server") > 0.8, "w_tcp: waker");
     waits_on(s, "w_sleep", TARGET_SLEEP, 0.9);
@@ -439,7 +441,7 @@ static void see_targets(pid_t job)
     check(st.denied == 0, "nothing denied");
     check(st.processes == 4 && st.threads == 12, "4 processes, 12 threads");
     printf("  %llu ticks, %.2f %% of a core\n", (unsigned long long)st.ticks,
-            100.0 * (double)st.cpu_ns / (double)SAMPLED);
+           100.0 * (double)st.cpu_ns / (double)SAMPLED);
 }
 
 static void test_targets(void **state)
@@ -500,9 +502,9 @@ static void test_cost(void **state)
     double share = (double)st.cpu_ns / (double)ns;
     double each = (double)st.cpu_ns / (double)st.ticks;
     printf("  60 threads: %.0f looks/s, %.2f %% of a core; a look costs %.2f ms, "
-            "at 100 Hz %.1f %%\n",
-            (double)st.ticks * (double)NS_PER_S / (double)ns, share * 100,
-            each / (double)NS_PER_MS, each / (double)NS_PER_MS * 10);
+           "at 100 Hz %.1f %%\n",
+           (double)st.ticks * (double)NS_PER_S / (double)ns, share * 100, each / (double)NS_PER_MS,
+           each / (double)NS_PER_MS * 10);
     assert_int_equal(st.threads, 60);
     assert_true(share < 0.045); /* 3 % wanted; the first looks come before it is learnt */
 }
@@ -574,7 +576,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_targets), cmocka_unit_test(test_targets_by_lists),
-        cmocka_unit_test(test_denied), cmocka_unit_test(test_cost),
+        cmocka_unit_test(test_denied),  cmocka_unit_test(test_cost),
         cmocka_unit_test(test_gone),    cmocka_unit_test(test_churn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,10 +26,10 @@ enum phase { RUN, BLOCKED, WAITING };
 /* The true thread: phases that follow one another. */
 struct truth {
     enum phase phase;
-    int64_t t, left;              /* now; left of this phase */
-    int64_t run, wait, slept;     /* totals */
+    int64_t t, left;                   /* now; left of this phase */
+    int64_t run, wait, slept;          /* totals */
     int64_t counted_run, counted_wait; /* as schedstat shows them */
-    int64_t stretch;              /* run since the counter last moved */
+    int64_t stretch;                   /* run since the counter last moved */
     uint64_t switches;
     int64_t max_run, max_sleep, max_wait;
 };
@@ -106,8 +106,13 @@ static void sample(struct truth h, int64_t period, double *ret_sleep_error, doub
         struct sampler_piece out[SAMPLER_PIECES];
         t += period / 2 + (int64_t)random_below((uint64_t)period); /* late and early ticks */
         live_until(&h, t);
-        struct sampler_reading r = {t, (uint64_t)h.counted_run, (uint64_t)h.counted_wait,
-                                    h.switches, true, h.phase == BLOCKED, true};
+        struct sampler_reading r = {t,
+                                    (uint64_t)h.counted_run,
+                                    (uint64_t)h.counted_wait,
+                                    h.switches,
+                                    true,
+                                    h.phase == BLOCKED,
+                                    true};
         bool quiet = c.begun && c.blocked && c.switches == h.switches;
         if (quiet)
             r.blocked = true; /* the sampler does not look closer then */
@@ -162,8 +167,8 @@ static void test_no_core(void **state)
 {
     double sleep, core;
     for (seed = 1; seed < 40; seed++) {
-        struct truth h = {.max_run = 12 * NS_PER_MS, .max_sleep = 10 * NS_PER_MS,
-                          .max_wait = 30 * NS_PER_MS};
+        struct truth h = {
+            .max_run = 12 * NS_PER_MS, .max_sleep = 10 * NS_PER_MS, .max_wait = 30 * NS_PER_MS};
         uint64_t keep = seed;
         sample(h, 10 * NS_PER_MS, &sleep, &core);
         seed = keep;
@@ -248,9 +253,13 @@ static void test_garbage(void **state)
             struct sampler_piece out[SAMPLER_PIECES];
             t += (int64_t)random_below(30 * NS_PER_MS);
             uint64_t big = random_below(3) ? 40 * NS_PER_MS : UINT64_MAX >> 34;
-            struct sampler_reading r = {t, random_below(big), random_below(big) << random_below(34),
-                                        random_below(9), random_below(8) != 0,
-                                        random_below(2) != 0, random_below(2) != 0};
+            struct sampler_reading r = {t,
+                                        random_below(big),
+                                        random_below(big) << random_below(34),
+                                        random_below(9),
+                                        random_below(8) != 0,
+                                        random_below(2) != 0,
+                                        random_below(2) != 0};
             if (!c.begun)
                 s.last = t;
             int n = sampler_clock_read(&c, &r, out);
