@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "ledger/own_time.h"
+
+#include "base/mem.h"
+#include "base/unit.h"
+#include "ledger/gap.h"
+#include "ledger/walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void launches_clear(struct launches *q)
+{
+    free(q->item);
+    *q = (struct launches){0};
+}
+
+static enum cause device_cause(const struct event_span *span)
+{
+    if (span->kind == SPAN_COMM)
+        return CAUSE_COLLECTIVE;
+    if (span->kind != SPAN_COPY)
+        return CAUSE_NONE;
+    return span->host_copy && span->pageable ? CAUSE_PAGEABLE_COPY : CAUSE_LINK;
+}
+
+bool launches_add(struct launches *q, const struct event_span *span, int64_t adds)
+{
+    if (!mem_grow((void **)&q->item, &q->cap, q->count + 1, sizeof(*q->item)))
+        return false;
+    struct launched l = {span->launch_t0, span->launch_t1, adds, device_cause(span),
+                         span->kind == SPAN_COPY && span->sync_copy};
+    size_t i = q->count++;
+    for (; i > q->first && q->item[i - 1].t0 > l.t0; i--)
+        q->item[i] = q->item[i - 1];
+    q->item[i] = l;
+    return true;
+}
+
+void launches_forget(struct launches *q, int64_t before)
+{
+    while (q->first < q->count && q->item[q->first].t0 < before)
+        q->first++;
+    if (q->first > 1024 && q->first * 2 > q->count) {
+        memmove(q->item, q->item + q->first, (q->count - q->first) * sizeof(*q->item));
+        q->count -= q->first;
+        q->first = 0;
+    }
+}
+
+/* Index of the first launch at or after t. */
+static size_t first_from(const struct launches *q, int64_t t)
+{
+    size_t lo = q->first, hi = q->count;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (q->item[mid].t0 >= t)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return lo;
+}
+
+bool launches_between(const struct launches *q, const struct thread *th, int64_t a, int64_t b)
+{
+    size_t i = first_from(q, a);
+    if (i < q->count && q->item[i].t0 < b)
+        return true;
+    size_t c = calls_after(&th->calls, a);
+    return c < th->calls.count && th->calls.item[c].t0 < b && th->calls.item[c].t0 >= a;
+}
+
+struct own {
+    const struct launches *launches;
+    const struct threads *threads;
+    const struct intern *names;
+    const struct thread *th;
+    struct replay_step *step;
+    int64_t at, end;
+};
+
+static void own_cpu(struct own *o, int64_t to)
+{
+    int64_t ns = (to < o->end ? to : o->end) - o->at;
+    if (ns <= 0)
+        return;
+    replay_step_add(o->step, REPLAY_THREAD, ns <= GAP_LAUNCH_CPU_NS ? CAUSE_LAUNCH : CAUSE_HOST, 0,
+                    ns);
+    o->at += ns;
+}
+
+static void own_launch(struct own *o, const struct launched *l)
+{
+    own_cpu(o, l->t0);
+    int64_t end = l->t1 < o->end ? l->t1 : o->end;
+    replay_step_add(o->step, REPLAY_DEVICE, l->cause, 0, l->adds);
+    if (end <= o->at)
+        return;
+    replay_step_add(o->step, l->sync_copy ? REPLAY_SYNC : REPLAY_THREAD,
+                    l->sync_copy ? l->cause : CAUSE_LAUNCH, 0, end - o->at);
+    o->at = end;
+}
+
+static void own_call(struct own *o, const struct event_call *c)
+{
+    own_cpu(o, c->t0);
+    int64_t end = c->t1 < o->end ? c->t1 : o->end;
+    if (end < o->at)
+        return;
+    if (c->kind == CALL_SYNC || c->kind == CALL_COPY)
+        replay_step_add(o->step, REPLAY_SYNC, CAUSE_NONE, 0, end - o->at);
+    else
+        replay_step_add(o->step, REPLAY_THREAD, CAUSE_HOST, 0, end - o->at);
+    o->at = end;
+}
+
+static void own_wait(struct own *o, const struct event_wait *w)
+{
+    own_cpu(o, w->t_out);
+    int64_t from = o->at, wake = w->t_wake < o->end ? w->t_wake : o->end;
+    int64_t in = w->t_in < o->end ? w->t_in : o->end;
+    struct walk k;
+    struct shares parts = {.count = 0}, scaled = {.count = 0};
+    if (wake > from) {
+        walk_init(&k, o->threads, o->names, o->th);
+        enum cause c = walk_direct(&k, o->th, w);
+        const struct thread *y = threads_find(o->threads, w->waker_tid);
+        if (c != CAUSE_NONE)
+            shares_add(&parts, c, w->resource, 1);
+        else if (!y || !walk_turn(&k, y, o->th, w->t_wake, &parts))
+            shares_add(&parts, CAUSE_UNKNOWN, 0, 1);
+        shares_add_scaled(&scaled, &parts, wake - from);
+        for (int i = 0; i < scaled.count; i++)
+            replay_step_add(o->step, REPLAY_THREAD, (enum cause)scaled.part[i].cause,
+                            scaled.part[i].resource, scaled.part[i].ns);
+        o->at = wake;
+    }
+    if (in > o->at) {
+        replay_step_add(o->step, REPLAY_THREAD, CAUSE_CPU_STARVED, 0, in - o->at);
+        o->at = in;
+    }
+}
+
+void own_time(const struct launches *launches, const struct threads *threads,
+              const struct intern *names, const struct thread *th, struct replay_step *step,
+              int64_t a, int64_t b)
+{
+    struct own o = {launches, threads, names, th, step, a, b};
+    size_t l = first_from(launches, a), c = calls_after(&th->calls, a), w = waits_after(&th->waits, a);
+    for (;;) {
+        int64_t tl = l < launches->count ? launches->item[l].t0 : INT64_MAX;
+        int64_t tc = c < th->calls.count ? th->calls.item[c].t0 : INT64_MAX;
+        int64_t tw = w < th->waits.count ? th->waits.item[w].t_out : INT64_MAX;
+        if (tl >= b && tc >= b && tw >= b)
+            break;
+        if (tl <= tc && tl <= tw)
+            own_launch(&o, &launches->item[l++]);
+        else if (tc <= tw)
+            own_call(&o, &th->calls.item[c++]);
+        else
+            own_wait(&o, &th->waits.item[w++]);
+    }
+    own_cpu(&o, b);
+}
