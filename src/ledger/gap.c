@@ -98,10 +98,14 @@ static void add_to_group(struct explaining *x, const struct event_wait *w, int64
 static bool woken_by_exit(const struct explaining *x, const struct event_wait *w)
 {
     const struct thread *y = threads_find(x->walk.threads, w->waker_tid);
-    if (!y || y->alive || y->tgid == x->th->tgid)
+    const struct thread *leader = threads_find(x->walk.threads, w->waker_tgid);
+    if (!y || y->tgid == x->th->tgid)
         return false;
-    int64_t apart = y->exit - w->t_wake;
-    return apart > -EXIT_NS && apart < EXIT_NS;
+    if (!y->alive && y->exit > w->t_wake - EXIT_NS && y->exit < w->t_wake + EXIT_NS)
+        return true;
+    /* its process ended before anything was launched: what it woke us with was no batch */
+    return leader && !leader->alive && leader->exit > w->t_wake - EXIT_NS &&
+           leader->exit < x->gap->t1;
 }
 
 /* Before the first launch a local file that is read is the program itself. */
