@@ -49,7 +49,8 @@ bool view_build_loader(struct view *v, const struct view *from)
     if (!push_op(v, release))
         return false;
     for (size_t s = 0; s < from->step_count; s++) {
-        struct view_item item = {.parts_at = (uint32_t)v->part_count, .trigger = VIEW_AT_RELEASE};
+        struct view_item item = {
+            .parts_at = (uint32_t)v->part_count, .step = (uint32_t)s, .trigger = VIEW_AT_RELEASE};
         v->steps[s] = from->steps[s];
         v->steps[s].ops_at = (uint32_t)v->op_count;
         for (uint32_t i = 0; i < from->steps[s].op_count; i++) {

@@ -34,18 +34,18 @@ struct sim {
     struct cores m;         /* the clock, delays and cores */
     struct worker *workers; /* owned */
     uint32_t worker_count;
-    bool redealt;
-    uint32_t *next_item;    /* owned: the same slot's next position */
-    uint32_t *trigger_head; /* owned: first item requested when this position is taken */
-    uint32_t *trigger_next; /* owned */
-    uint32_t *epoch_head;   /* owned: first item requested at an epoch's release */
-    uint32_t *startup_of;   /* owned: per epoch and slot % workers, or NULL */
-    uint8_t *flags;         /* owned: per item, ITEM_* */
+    bool redealt, as_recorded; /* the latter: each request is made where it was */
+    uint32_t *next_item;       /* owned: the same slot's next position */
+    uint32_t *trigger_head;    /* owned: first item requested by the take of this step */
+    uint32_t *trigger_next;    /* owned */
+    uint32_t *epoch_head;      /* owned: first item requested at an epoch's release */
+    uint32_t *startup_of;      /* owned: per epoch and slot % workers, or NULL */
+    uint8_t *flags;            /* owned: per item, ITEM_* */
     uint8_t consumer_phase;
     bool consumer_waits, consumer_waited;
     uint32_t step, op;
     uint32_t more_workers, more_epoch; /* the next slot to start of those not recorded; 0 none */
-    double step_from, burst, device, compute, feed_wait;
+    double waits_from, burst, device, compute, feed_wait;
     double keep_delivery[CAUSE_COUNT], keep_own[CAUSE_COUNT];
     bool by_resource;
     double device_factor, own_factor;
@@ -185,6 +185,12 @@ static void spawn(struct sim *s, uint32_t p)
     }
 }
 
+static void end_feed_wait(struct sim *s)
+{
+    s->consumer_waits = false;
+    s->feed_wait += s->m.now - s->waits_from;
+}
+
 static void worker_done(struct sim *s, uint32_t slot)
 {
     struct worker *w = &s->workers[slot];
@@ -193,7 +199,7 @@ static void worker_done(struct sim *s, uint32_t slot)
     w->busy = false;
     w->item = s->next_item[p];
     if (s->consumer_waits && s->v->steps[s->step].item == p) {
-        s->consumer_waits = false;
+        end_feed_wait(s);
         consumer_go(s);
     }
     worker_begin(s, slot, false);
@@ -318,6 +324,10 @@ static bool run_ops(struct sim *s)
         case VIEW_RELEASE:
             release(s, op->resource);
             continue;
+        case VIEW_REQUEST:
+            if (s->as_recorded)
+                request(s, op->resource);
+            continue;
         case REPLAY_DEVICE:
         case REPLAY_SPREAD:
             give_device(s, op);
@@ -339,14 +349,10 @@ static bool run_ops(struct sim *s)
 
 static void take(struct sim *s)
 {
-    const struct view_step *step = &s->v->steps[s->step];
     s->consumer_phase = CONSUMER_OPS;
     s->op = 0;
     s->burst = s->m.now;
-    s->feed_wait += s->m.now - s->step_from;
-    if (step->item == VIEW_NO_ITEM)
-        return;
-    for (uint32_t p = s->trigger_head[step->item], next; p != VIEW_NO_ITEM; p = next) {
+    for (uint32_t p = s->trigger_head[s->step], next; p != VIEW_NO_ITEM; p = next) {
         next = s->trigger_next[p];
         request(s, p);
     }
@@ -363,13 +369,12 @@ static void consumer_go(struct sim *s)
 {
     while (s->consumer_phase != CONSUMER_DONE) {
         const struct view_step *step = &s->v->steps[s->step];
-        if (s->consumer_phase == CONSUMER_START) {
-            s->step_from = s->m.now;
+        if (s->consumer_phase == CONSUMER_START)
             s->consumer_phase = CONSUMER_BEGIN;
-        }
         if (s->consumer_phase == CONSUMER_BEGIN) {
             if (step->item != VIEW_NO_ITEM && !(s->flags[step->item] & ITEM_READY)) {
                 s->consumer_waits = s->consumer_waited = true;
+                s->waits_from = s->m.now;
                 return;
             }
             s->consumer_phase = CONSUMER_TAKE;
@@ -385,7 +390,6 @@ static void consumer_go(struct sim *s)
         if (run_ops(s))
             return;
         s->step++;
-        s->step_from = s->m.now;
         s->consumer_phase = s->step < s->v->step_count ? CONSUMER_BEGIN : CONSUMER_DONE;
     }
 }
@@ -446,7 +450,7 @@ static bool allocate(struct sim *s)
     size_t n = s->v->item_count;
     s->workers = mem_zalloc(s->worker_count * sizeof(*s->workers));
     s->next_item = mem_zalloc(n * sizeof(*s->next_item));
-    s->trigger_head = mem_zalloc(n * sizeof(*s->trigger_head));
+    s->trigger_head = mem_zalloc(s->v->step_count * sizeof(*s->trigger_head));
     s->trigger_next = mem_zalloc(n * sizeof(*s->trigger_next));
     s->epoch_head = mem_zalloc(s->v->epoch_count * sizeof(*s->epoch_head));
     s->flags = mem_zalloc(n);
@@ -476,26 +480,28 @@ static void link_items(struct sim *s)
 {
     const struct view *v = s->v;
     uint32_t depth = depth_wanted(s);
-    bool as_recorded = !s->redealt && !(s->sc->depth_times > 0);
+    s->as_recorded = !s->redealt && !(s->sc->depth_times > 0);
     for (uint32_t w = 0; w < s->worker_count; w++)
         s->workers[w].item = VIEW_NO_ITEM;
     for (size_t e = 0; e < v->epoch_count; e++)
         s->epoch_head[e] = VIEW_NO_ITEM;
     for (size_t i = 0; s->startup_of && i < v->epoch_count * v->workers; i++)
         s->startup_of[i] = VIEW_NO_ITEM;
-    for (size_t p = 0; p < v->item_count; p++)
-        s->trigger_head[p] = VIEW_NO_ITEM;
+    for (size_t i = 0; i < v->step_count; i++)
+        s->trigger_head[i] = VIEW_NO_ITEM;
     for (uint32_t p = (uint32_t)v->item_count; p-- > 0;) {
         const struct view_item *item = &v->items[p];
         uint32_t first = v->epochs[item->epoch].first;
         uint32_t slot = s->redealt ? (p - first) % s->worker_count : item->slot;
         uint32_t trigger = item->trigger;
-        if (!as_recorded)
-            trigger = p - first >= depth ? p - depth : VIEW_AT_RELEASE;
-        uint32_t *head =
-            trigger == VIEW_AT_RELEASE ? &s->epoch_head[item->epoch] : &s->trigger_head[trigger];
-        s->trigger_next[p] = *head;
-        *head = p;
+        if (!s->as_recorded)
+            trigger = p - first >= depth ? v->items[p - depth].step : VIEW_AT_RELEASE;
+        if (trigger != VIEW_AT_MARK) {
+            uint32_t *head = trigger == VIEW_AT_RELEASE ? &s->epoch_head[item->epoch]
+                                                        : &s->trigger_head[trigger];
+            s->trigger_next[p] = *head;
+            *head = p;
+        }
         s->next_item[p] = s->workers[slot].item;
         s->workers[slot].item = p;
         if (s->startup_of && item->startup)
@@ -509,7 +515,7 @@ static void link_items(struct sim *s)
 static void unblock(struct sim *s)
 {
     s->flags[s->v->steps[s->step].item] |= ITEM_READY;
-    s->consumer_waits = false;
+    end_feed_wait(s);
     consumer_go(s);
     cores_dispatch(&s->m);
 }
@@ -543,8 +549,10 @@ static void begin(struct sim *s)
         const struct view_op *op = &s->v->ops[i];
         if (op->kind == VIEW_RELEASE)
             release(s, op->resource);
-        else
+        else if (op->kind == VIEW_SPAWN)
             spawn(s, op->resource);
+        else if (s->as_recorded)
+            request(s, op->resource);
         for (; s->more_workers; s->more_workers = (s->more_workers + 1) % s->worker_count) {
             forks += s->v->fork_ns;
             start_extra(s, s->more_epoch, s->more_workers, forks);

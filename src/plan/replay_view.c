@@ -1,24 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the log to a view: which items there were, what each waited for before it began, where
- * epochs begin, how far ahead work is requested, and what the device clock did.
- *
- * Depth. Let c be the takes made before item p began, q = p - c + 1. An item is requested when
- * position p - depth is taken, so q <= depth for every item, and q == depth for an item whose
- * worker had been waiting for work and began at once. The depth is therefore the usual q of such
- * items, and without any the largest q is a lower bound.
+ * From the log to a view: which items and steps there were, and what the device clock did.
  */
-#include "plan/replay_view.h"
+#include "plan/replay_build.h"
 
 #include "base/mem.h"
-#include "plan/replay_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define IDLE_MIN (20 * NS_PER_US) /* shorter waits for work tell nothing */
-#define DEPTH_MAX 8192u
 
 void view_clear(struct view *v)
 {
@@ -44,32 +34,6 @@ static bool push_op(struct view *v, struct view_op op)
         return false;
     v->ops[v->op_count++] = op;
     return true;
-}
-
-/* What is only needed while building. */
-struct build {
-    struct view *v;
-    const struct log_consumer *c;
-    struct item_time {
-        double start, end, taken; /* taken: the step's t1 */
-        double work;              /* when it began on the item: start, but for a worker's first */
-        double idle;
-        uint16_t worker;
-        uint32_t delivery; /* index in c->deliveries */
-    } * items;             /* owned */
-    struct mark {
-        double seen;
-        uint32_t what;
-        uint8_t kind; /* VIEW_SPAWN, VIEW_RELEASE */
-    } * marks;        /* owned, by time */
-    size_t mark_count, mark_cap;
-    double *releases; /* owned, per epoch: the consumer's moment */
-    double *spawns;   /* owned, per item: the same */
-};
-
-static double from_origin(const struct build *b, int64_t ns)
-{
-    return (double)(ns - b->v->origin);
 }
 
 /* A worker's first delivery begins with its own startup: all up to the last startup part, and the
@@ -127,11 +91,13 @@ static bool collect_items(struct build *b, uint32_t *position_of)
         t->idle = (double)time_unpack(d->idle);
         t->worker = d->worker;
         t->delivery = (uint32_t)(d - c->deliveries);
+        t->step = (uint32_t)s;
         if (t->start > t->taken)
             t->start = t->taken;
         if (t->end > t->taken)
             t->end = t->taken; /* its tail was not awaited */
         double startup;
+        v->items[p].step = (uint32_t)s;
         v->items[p].startup = d->startup;
         v->items[p].startup_parts = startup_parts(c, d, &startup);
         t->work = t->start + startup + (d->startup ? t->idle : 0);
@@ -141,61 +107,6 @@ static bool collect_items(struct build *b, uint32_t *position_of)
     return true;
 }
 
-/* Takes made at or before `when`, looking no further than position p. */
-static uint32_t takes_before(const struct build *b, double when, uint32_t p)
-{
-    uint32_t lo = 0, hi = p;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (b->items[mid].taken <= when)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
-/* See the head of this file. */
-static bool learn_depth(struct build *b)
-{
-    struct view *v = b->v;
-    AUTOFREE uint32_t *waited = mem_zalloc((DEPTH_MAX + 1) * sizeof(*waited));
-    AUTOFREE uint32_t *all = mem_zalloc((DEPTH_MAX + 1) * sizeof(*all));
-    uint32_t told = 0, usual = 0, high = 0;
-    if (!waited || !all)
-        return false;
-    for (uint32_t p = 0; p < v->item_count; p++) {
-        uint32_t q = p - takes_before(b, b->items[p].work, p) + 1;
-        if (q > DEPTH_MAX)
-            q = DEPTH_MAX;
-        all[q]++;
-        if (q > high)
-            high = q;
-        if (b->items[p].idle >= (double)IDLE_MIN && !v->items[p].startup) {
-            told++;
-            waited[q]++;
-        }
-    }
-    for (uint32_t q = 1; q <= DEPTH_MAX; q++)
-        if (waited[q] && waited[q] >= waited[usual])
-            usual = q;
-    v->depth_bound = told < 3 || told < v->item_count / 200;
-    uint32_t seen = 0, floor_q = high;
-    while (!v->depth_bound && floor_q > 1 && (seen += all[floor_q]) <= v->item_count / 100)
-        floor_q--;
-    v->depth = v->depth_bound || floor_q > usual ? floor_q : usual;
-    if (!v->depth)
-        v->depth = 1;
-    return true;
-}
-
-/* Loaders order a whole number of items per worker, so a lower bound can be raised to one. */
-static void raise_bound(struct view *v)
-{
-    if (v->depth_bound && v->workers > 1)
-        v->depth = (v->depth + v->workers - 1) / v->workers * v->workers;
-}
-
 static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -203,7 +114,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The value below which `share` of v[0..n-1] lie; sorts them. 0 for none. */
-static double quantile(double *v, size_t n, double share)
+double view_quantile(double *v, size_t n, double share)
 {
     if (!n)
         return 0;
@@ -230,154 +141,10 @@ static bool learn_fork(struct build *b)
         last = m;
         all++;
     }
-    v->fork_ns = quantile(gap, gaps, 0.5);
+    v->fork_ns = view_quantile(gap, gaps, 0.5);
     double spent = all ? v->own_ns[CAUSE_STARTUP] / (double)all : 0;
     if (spent > 0 && (!gaps || spent < v->fork_ns))
         v->fork_ns = spent;
-    return true;
-}
-
-/* Nothing was on order when item p began: an epoch begins with it. */
-static bool begins_epoch(const struct build *b, uint32_t p)
-{
-    const struct view *v = b->v;
-    const struct item_time *t = &b->items[p];
-    if (p == 0)
-        return true;
-    if (takes_before(b, t->start, p) < p)
-        return false;
-    if (v->items[p].startup)
-        return true;
-    if (t->idle < (double)IDLE_MIN)
-        return false;
-    if (v->depth == 1) /* usual: requested when the one before was taken */
-        return t->start - b->items[p - 1].taken > (double)NS_PER_MS;
-    if (p + 1 >= v->item_count)
-        return true;
-    const struct item_time *next = &b->items[p + 1];
-    return next->worker == t->worker || next->start >= b->items[p - 1].taken;
-}
-
-static bool push_epoch(struct build *b, uint32_t first)
-{
-    struct view *v = b->v;
-    if (!mem_grow((void **)&v->epochs, &v->epoch_cap, v->epoch_count + 1, sizeof(*v->epochs)))
-        return false;
-    v->epochs[v->epoch_count++] = (struct view_epoch){.first = first};
-    return true;
-}
-
-static bool push_mark(struct build *b, double at, uint8_t kind, uint32_t what)
-{
-    if (!mem_grow((void **)&b->marks, &b->mark_cap, b->mark_count + 1, sizeof(*b->marks)))
-        return false;
-    b->marks[b->mark_count++] = (struct mark){at, what, kind};
-    return true;
-}
-
-/* When the epoch's workers were started, and when its first items were requested: as soon as one
- * that waited for work got it; if none had to wait, no later than the last one was started. */
-static bool mark_epoch(struct build *b, uint32_t e)
-{
-    struct view *v = b->v;
-    struct view_epoch *epoch = &v->epochs[e];
-    uint32_t end = epoch->first + (v->depth > v->workers ? v->depth : v->workers);
-    double waited = INFINITY, work = INFINITY, last = -INFINITY;
-    for (uint32_t p = epoch->first; p < end && p < v->item_count && v->items[p].epoch == e; p++) {
-        const struct item_time *t = &b->items[p];
-        work = fmin(work, t->work);
-        if (!v->items[p].startup)
-            continue;
-        if (t->idle > 0)
-            waited = fmin(waited, t->work);
-        if (t->start >= last)
-            epoch->last_spawn = p;
-        last = fmax(last, t->start);
-        epoch->spawns++;
-        if (!push_mark(b, t->start, VIEW_SPAWN, p))
-            return false;
-    }
-    double release = !epoch->spawns ? work : waited < INFINITY ? waited : fmin(last, work);
-    return push_mark(b, release, VIEW_RELEASE, e);
-}
-
-static int by_time(const void *a, const void *b)
-{
-    const struct mark *x = a, *y = b;
-    if (x->seen != y->seen)
-        return x->seen < y->seen ? -1 : 1;
-    if (x->kind != y->kind)
-        return x->kind - y->kind;
-    return x->what < y->what ? -1 : x->what > y->what;
-}
-
-static bool mark_epochs(struct build *b)
-{
-    struct view *v = b->v;
-    b->releases = mem_zalloc(v->epoch_count * sizeof(*b->releases));
-    b->spawns = mem_zalloc(v->item_count * sizeof(*b->spawns));
-    if (!b->releases || !b->spawns)
-        return false;
-    for (uint32_t e = 0; e < v->epoch_count; e++)
-        if (!mark_epoch(b, e))
-            return false;
-    if (b->mark_count)
-        qsort(b->marks, b->mark_count, sizeof(*b->marks), by_time);
-    return true;
-}
-
-/* Splits the items into epochs and gives each its worker's slot within the epoch. */
-static bool find_epochs(struct build *b)
-{
-    struct view *v = b->v;
-    AUTOFREE uint16_t *slot_of = mem_zalloc(REPLAY_WORKERS_MAX * sizeof(*slot_of));
-    AUTOFREE uint32_t *seen_in = mem_zalloc(REPLAY_WORKERS_MAX * sizeof(*seen_in));
-    if (!slot_of || !seen_in)
-        return false;
-    for (uint32_t p = 0; p < v->item_count; p++) {
-        if (begins_epoch(b, p) && !push_epoch(b, p))
-            return false;
-        struct view_epoch *e = &v->epochs[v->epoch_count - 1];
-        uint16_t w = b->items[p].worker;
-        if (seen_in[w] != v->epoch_count) {
-            seen_in[w] = (uint32_t)v->epoch_count;
-            slot_of[w] = (uint16_t)e->slots++;
-        }
-        if (e->slots > v->workers)
-            v->workers = e->slots;
-        v->items[p].epoch = (uint32_t)v->epoch_count - 1;
-        v->items[p].slot = slot_of[w];
-    }
-    return mark_epochs(b);
-}
-
-/* When each item was requested, and what passed from then to its start. */
-static bool find_requests(struct build *b)
-{
-    struct view *v = b->v;
-    AUTOFREE double *previous = mem_zalloc(REPLAY_WORKERS_MAX * sizeof(*previous));
-    if (!previous)
-        return false;
-    for (uint32_t p = 0; p < v->item_count; p++) {
-        struct view_item *item = &v->items[p];
-        const struct item_time *t = &b->items[p];
-        uint32_t first = v->epochs[item->epoch].first;
-        if (p == first)
-            memset(previous, 0, REPLAY_WORKERS_MAX * sizeof(*previous));
-        int64_t k = (int64_t)p - v->depth;
-        uint32_t c = takes_before(b, t->work, p);
-        if (k >= (int64_t)c)
-            k = (int64_t)c - 1; /* more was on order than the depth says */
-        item->trigger = k >= (int64_t)first ? (uint32_t)k : VIEW_AT_RELEASE;
-        double request =
-            item->trigger == VIEW_AT_RELEASE ? b->releases[item->epoch] : b->items[k].taken;
-        double ready = item->startup ? t->work - t->idle : previous[item->slot];
-        double base = ready > request ? ready : request;
-        item->slack = t->work > base ? t->work - base : 0;
-        item->waited = request > ready;
-        item->spawn = item->startup ? fmax(0, t->start - b->spawns[p]) : 0;
-        previous[item->slot] = t->end;
-    }
     return true;
 }
 
@@ -413,16 +180,33 @@ struct clocks {
     size_t mark;               /* the next one */
 };
 
+static double *moment_of(struct build *b, const struct mark *m)
+{
+    return m->kind == VIEW_SPAWN     ? &b->spawns[m->what]
+           : m->kind == VIEW_RELEASE ? &b->releases[m->what]
+                                     : &b->requests[m->what];
+}
+
 /* Marks before `until` are set here; what is missing becomes slack. */
 static bool set_marks(struct build *b, struct clocks *k, double until)
 {
     for (; k->mark < b->mark_count && b->marks[k->mark].seen < until; k->mark++) {
         struct mark *m = &b->marks[k->mark];
         struct view_op op = {.kind = m->kind, .resource = m->what};
-        *(m->kind == VIEW_SPAWN ? &b->spawns[m->what] : &b->releases[m->what]) = k->now;
+        *moment_of(b, m) = k->now;
         if (!push_op(b->v, op))
             return false;
     }
+    return true;
+}
+
+/* Requests that seem to fall into a wait for the device were made before it. */
+static bool set_requests(struct build *b, struct clocks *k, double until)
+{
+    while (k->mark < b->mark_count && b->marks[k->mark].kind == VIEW_REQUEST &&
+           b->marks[k->mark].seen < until)
+        if (!set_marks(b, k, b->marks[k->mark].seen + 1))
+            return false;
     return true;
 }
 
@@ -466,7 +250,7 @@ static bool copy_op(struct build *b, struct clocks *k, struct view_op op)
     default:
         end = k->now + op.ns;
         v->sync_ns += op.ns;
-        if (!set_marks(b, k, k->now + 1))
+        if (!set_marks(b, k, k->now + 1) || !set_requests(b, k, end))
             return false;
         if (k->device >= end) {
             op.backlog = k->device - end;
@@ -530,13 +314,13 @@ static bool learn_usual(struct view *v)
             a[waited++] = v->steps[s].lag;
         else if (v->steps[s].item != VIEW_NO_ITEM)
             b[ready++] = v->steps[s].lag;
-    v->usual.lag_ready = ready ? quantile(b, ready, 0.5) : quantile(a, waited, 0.1);
-    v->usual.lag_waited = waited ? quantile(a, waited, 0.5) : v->usual.lag_ready;
+    v->usual.lag_ready = ready ? view_quantile(b, ready, 0.5) : view_quantile(a, waited, 0.1);
+    v->usual.lag_waited = waited ? view_quantile(a, waited, 0.5) : v->usual.lag_ready;
     waited = 0;
     for (size_t p = 0; p < v->item_count; p++)
         if (v->items[p].waited)
             a[waited++] = v->items[p].slack;
-    v->usual.slack_waited = quantile(a, waited, 0.5);
+    v->usual.slack_waited = view_quantile(a, waited, 0.5);
     return true;
 }
 
@@ -549,16 +333,13 @@ static bool build(struct build *b, uint32_t depth)
     v->steps = mem_zalloc(c->step_count * sizeof(*v->steps));
     if (!position_of || !v->steps || !collect_items(b, position_of))
         return false;
-    if (depth)
-        v->depth = depth < DEPTH_MAX ? depth : DEPTH_MAX;
-    else if (v->item_count && !learn_depth(b))
+    if (!request_depth(b, depth))
         return false;
     v->start_ns = from_origin(b, c->steps[0].t0);
-    if (!find_epochs(b) || !copy_parts(b) || !copy_steps(b))
+    if (!request_epochs(b) || !copy_parts(b) || !copy_steps(b))
         return false;
     v->whole_ns = v->real_ns + (double)(c->steps[0].t0 - c->first_ever);
-    raise_bound(v);
-    if (!find_requests(b))
+    if (!request_slack(b))
         return false;
     return learn_fork(b) && learn_usual(v);
 }
@@ -574,6 +355,7 @@ bool view_build(struct view *v, const struct replay_log *log, int consumer, uint
     free(b.items);
     free(b.marks);
     free(b.releases);
+    free(b.requests);
     free(b.spawns);
     return ok;
 }

@@ -11,10 +11,12 @@
 #include "plan/replay.h"
 
 #define VIEW_NO_ITEM UINT32_MAX
-#define VIEW_AT_RELEASE UINT32_MAX /* an item requested when its epoch begins */
+#define VIEW_AT_RELEASE UINT32_MAX    /* an item requested when its epoch begins */
+#define VIEW_AT_MARK (UINT32_MAX - 1) /* at a VIEW_REQUEST op */
 /* Op kinds beside enum replay_op_kind. */
 #define VIEW_SPAWN 4   /* the worker whose first item is `resource` is started */
 #define VIEW_RELEASE 5 /* the first items of epoch `resource` are requested */
+#define VIEW_REQUEST 6 /* item `resource` is requested; only where triggers stay as recorded */
 
 struct view_part {
     double ns;
@@ -27,7 +29,8 @@ struct view_item {
     double spawn; /* startup: from the VIEW_SPAWN op to this worker's start */
     uint32_t parts_at;
     uint32_t epoch;
-    uint32_t trigger; /* its request is made when this position is taken, or VIEW_AT_RELEASE */
+    uint32_t step;    /* that takes it */
+    uint32_t trigger; /* step whose take makes its request, or VIEW_AT_* */
     uint16_t part_count, slot;
     uint16_t startup_parts; /* leading parts that are the worker's, not the item's */
     bool startup;

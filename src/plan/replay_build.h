@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * replay_build: what is only needed while a view is made. Shared by replay_view.c (which items,
+ * parts and steps there are) and replay_request.c (what each item waited for).
+ */
+#ifndef GPUFEED_PLAN_REPLAY_BUILD_H
+#define GPUFEED_PLAN_REPLAY_BUILD_H
+
+#include "plan/replay_internal.h"
+#include "plan/replay_view.h"
+
+/* An item as it was recorded. */
+struct item_time {
+    double start, end, taken; /* taken: the step's t1 */
+    double work;              /* when it began on the item: start, but for a worker's first */
+    double idle;
+    uint16_t worker;
+    uint32_t delivery; /* index in c->deliveries */
+    uint32_t step;     /* that takes it */
+    uint32_t trigger;  /* step whose take made its request, or VIEW_AT_* */
+};
+
+/* A moment of the consumer's that its ops are cut at. */
+struct mark {
+    double seen;
+    uint32_t what;
+    uint8_t kind; /* VIEW_SPAWN, VIEW_RELEASE, VIEW_REQUEST */
+};
+
+struct build {
+    struct view *v;
+    const struct log_consumer *c;
+    struct item_time *items; /* owned */
+    struct mark *marks;      /* owned, by time */
+    size_t mark_count, mark_cap;
+    double *releases; /* owned, per epoch: the consumer's moment */
+    double *spawns;   /* owned, per item: the same */
+    double *requests; /* owned, per item: the same, where the trigger is VIEW_AT_MARK */
+    double wake;      /* from a request to its worker's going on, usually */
+    uint32_t depth_of[REPLAY_WORKERS_MAX]; /* of each worker; 0: as the loader's */
+};
+
+static inline double from_origin(const struct build *b, int64_t ns)
+{
+    return (double)(ns - b->v->origin);
+}
+
+/* The value below which `share` of v[0..n-1] lie; sorts them. 0 for none. */
+double view_quantile(double *v, size_t n, double share);
+
+/* How far ahead work is requested (given > 0: so far). False: out of memory, as below. */
+bool request_depth(struct build *b, uint32_t given);
+/* Splits the items into epochs, and finds what each item's request was made by. Sets marks. */
+bool request_epochs(struct build *b);
+/* Once the marks are set: what passed between each request and its item's start. */
+bool request_slack(struct build *b);
+
+#endif

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What each item waited for before it began: how far ahead work is requested, where epochs begin,
+ * and which take of the consumer made which request.
+ *
+ * An item whose worker had waited for work was requested just before it began: by the last take
+ * before that, or (where that lies too far back: a take is missing in the log or stands at the
+ * wrong moment) somewhere in the consumer's own time, at a mark. Logs of real jobs miss a take now
+ * and then, so nothing is counted from the log's start.
+ *
+ * Other items: let c be the takes made before item p began, q = p - c + 1. An item is requested
+ * when position p - depth is taken, so q == depth for an item whose worker had waited. The depth is
+ * the median q of such items, worker by worker; without any the largest q is a lower bound.
+ */
+#include "plan/replay_build.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define IDLE_MIN (20 * NS_PER_US) /* shorter waits for work tell nothing */
+#define DEPTH_MAX 8192u
+#define TOLD_MIN 3    /* items whose worker had waited, before they tell a depth */
+#define TOLD_WELL 0.1 /* so many of all items: the other ones need not be asked */
+#define WAKE_SLOW 3.0 /* times the usual: no waking up, another request */
+#define WAKE_LEAST NS_PER_MS
+#define WAKE_MOST (5 * NS_PER_MS)
+
+/* ---- takes ---- */
+
+/* Takes of items made at or before `when`, looking no further than position p. */
+static uint32_t takes_before(const struct build *b, double when, uint32_t p)
+{
+    uint32_t lo = 0, hi = p;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (b->items[mid].taken <= when)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* The last step whose wait was over at `when`; VIEW_AT_RELEASE: none was. */
+static uint32_t step_before(const struct build *b, double when)
+{
+    const struct log_consumer *c = b->c;
+    size_t lo = 0, hi = c->step_count;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (from_origin(b, c->steps[mid].t1) <= when)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo ? (uint32_t)lo - 1 : VIEW_AT_RELEASE;
+}
+
+static bool was_idle(const struct build *b, uint32_t p)
+{
+    return !b->v->items[p].startup && b->items[p].idle >= (double)IDLE_MIN;
+}
+
+static double since_take(const struct build *b, uint32_t p)
+{
+    uint32_t s = step_before(b, b->items[p].work);
+    return s == VIEW_AT_RELEASE ? INFINITY : b->items[p].work - from_origin(b, b->c->steps[s].t1);
+}
+
+static double wake_limit(const struct build *b)
+{
+    return fmin(fmax(WAKE_SLOW * b->wake, (double)WAKE_LEAST), (double)WAKE_MOST);
+}
+
+static bool by_a_take(const struct build *b, uint32_t p)
+{
+    return since_take(b, p) <= wake_limit(b);
+}
+
+static bool learn_wake(struct build *b)
+{
+    size_t n = 0;
+    AUTOFREE double *after = mem_zalloc(b->v->item_count * sizeof(*after));
+    if (!after)
+        return false;
+    for (uint32_t p = 0; p < b->v->item_count; p++) {
+        double ns = was_idle(b, p) ? since_take(b, p) : INFINITY;
+        if (ns <= (double)WAKE_MOST)
+            after[n++] = ns;
+    }
+    b->wake = view_quantile(after, n, 0.5);
+    return true;
+}
+
+/* ---- depth ---- */
+
+struct ahead {
+    uint32_t worker, q;
+};
+
+static int by_worker(const void *a, const void *b)
+{
+    const struct ahead *x = a, *y = b;
+    if (x->worker != y->worker)
+        return x->worker < y->worker ? -1 : 1;
+    return x->q < y->q ? -1 : x->q > y->q;
+}
+
+/* How many of told[] are of the same worker as the first. */
+static size_t same_worker(const struct ahead *told, size_t count)
+{
+    size_t n = 1;
+    while (n < count && told[n].worker == told[0].worker)
+        n++;
+    return n;
+}
+
+/* The medians of each worker's items. The loader's is the largest of those who told their part: a
+ * delivery that the log lacks makes its worker's look smaller. */
+static uint32_t depth_of_workers(struct build *b, struct ahead *told, size_t count)
+{
+    size_t tellers = 0;
+    uint32_t depth = 0;
+    qsort(told, count, sizeof(*told), by_worker);
+    for (size_t i = 0; i < count; i += same_worker(told + i, count - i))
+        tellers++;
+    for (size_t i = 0, n; i < count; i += n) {
+        n = same_worker(told + i, count - i);
+        uint32_t median = told[i + n / 2].q;
+        if (n >= TOLD_MIN)
+            b->depth_of[told[i].worker] = median;
+        if (n * tellers * 2 >= count && median > depth)
+            depth = median;
+    }
+    return depth;
+}
+
+/* The largest q but for one in a hundred items. */
+static uint32_t depth_at_least(const struct build *b, const uint32_t *all, uint32_t high)
+{
+    uint32_t seen = 0;
+    while (high > 1 && (seen += all[high]) <= b->v->item_count / 100)
+        high--;
+    return high;
+}
+
+static void learn_depth(struct build *b, struct ahead *told, uint32_t *all)
+{
+    struct view *v = b->v;
+    size_t count = 0;
+    uint32_t high = 1;
+    for (uint32_t p = 0; p < v->item_count; p++) {
+        uint32_t q = p - takes_before(b, b->items[p].work, p) + 1;
+        if (q > DEPTH_MAX)
+            q = DEPTH_MAX;
+        all[q]++;
+        if (q > high)
+            high = q;
+        if (was_idle(b, p) && by_a_take(b, p))
+            told[count++] = (struct ahead){b->items[p].worker, q};
+    }
+    v->depth_bound = count < TOLD_MIN || count < v->item_count / 200;
+    if (v->depth_bound) {
+        v->depth = high;
+        return;
+    }
+    v->depth = depth_of_workers(b, told, count);
+    uint32_t least = depth_at_least(b, all, high);
+    if ((double)count < TOLD_WELL * (double)v->item_count && least > v->depth)
+        v->depth = least;
+}
+
+bool request_depth(struct build *b, uint32_t given)
+{
+    size_t n = b->v->item_count;
+    AUTOFREE struct ahead *told = mem_zalloc(n * sizeof(*told));
+    AUTOFREE uint32_t *all = mem_zalloc((DEPTH_MAX + 1) * sizeof(*all));
+    if (!told || !all || !learn_wake(b))
+        return false;
+    b->v->depth = given < DEPTH_MAX ? given : DEPTH_MAX;
+    if (!given && n)
+        learn_depth(b, told, all);
+    return true;
+}
+
+/* Loaders order a whole number of items per worker, so a lower bound can be raised to one. */
+static void raise_bound(struct view *v)
+{
+    if (v->depth_bound && v->workers > 1)
+        v->depth = (v->depth + v->workers - 1) / v->workers * v->workers;
+}
+
+static uint32_t depth_of(const struct build *b, uint32_t p)
+{
+    uint32_t own = b->depth_of[b->items[p].worker];
+    return own ? own : b->v->depth;
+}
+
+/* ---- epochs ---- */
+
+/* Nothing was on order when item p began: an epoch begins with it. */
+static bool begins_epoch(const struct build *b, uint32_t p)
+{
+    const struct view *v = b->v;
+    const struct item_time *t = &b->items[p];
+    if (p == 0)
+        return true;
+    if (takes_before(b, t->start, p) < p)
+        return false;
+    if (v->items[p].startup)
+        return true;
+    if (!was_idle(b, p))
+        return false;
+    if (depth_of(b, p) == 1) /* usual, if requested when the one before was taken */
+        return !by_a_take(b, p);
+    if (p + 1 >= v->item_count)
+        return true;
+    const struct item_time *next = &b->items[p + 1];
+    return next->worker == t->worker || next->start >= b->items[p - 1].taken;
+}
+
+static bool push_epoch(struct build *b, uint32_t first)
+{
+    struct view *v = b->v;
+    if (!mem_grow((void **)&v->epochs, &v->epoch_cap, v->epoch_count + 1, sizeof(*v->epochs)))
+        return false;
+    v->epochs[v->epoch_count++] = (struct view_epoch){.first = first};
+    return true;
+}
+
+static bool push_mark(struct build *b, double at, uint8_t kind, uint32_t what)
+{
+    if (!mem_grow((void **)&b->marks, &b->mark_cap, b->mark_count + 1, sizeof(*b->marks)))
+        return false;
+    b->marks[b->mark_count++] = (struct mark){at, what, kind};
+    return true;
+}
+
+/* When the epoch's workers were started, and when its first items were requested: as soon as one
+ * that waited for work got it; if none had to wait, no later than the last one was started. */
+static bool mark_epoch(struct build *b, uint32_t e)
+{
+    struct view *v = b->v;
+    struct view_epoch *epoch = &v->epochs[e];
+    uint32_t end = epoch->first + (v->depth > v->workers ? v->depth : v->workers);
+    double waited = INFINITY, work = INFINITY, last = -INFINITY;
+    for (uint32_t p = epoch->first; p < end && p < v->item_count && v->items[p].epoch == e; p++) {
+        const struct item_time *t = &b->items[p];
+        work = fmin(work, t->work);
+        if (!v->items[p].startup)
+            continue;
+        if (t->idle > 0)
+            waited = fmin(waited, t->work);
+        if (t->start >= last)
+            epoch->last_spawn = p;
+        last = fmax(last, t->start);
+        epoch->spawns++;
+        if (!push_mark(b, t->start, VIEW_SPAWN, p))
+            return false;
+    }
+    double release = !epoch->spawns ? work : waited < INFINITY ? waited : fmin(last, work);
+    return push_mark(b, release, VIEW_RELEASE, e);
+}
+
+static bool mark_epochs(struct build *b)
+{
+    struct view *v = b->v;
+    b->releases = mem_zalloc(v->epoch_count * sizeof(*b->releases));
+    b->spawns = mem_zalloc(v->item_count * sizeof(*b->spawns));
+    if (!b->releases || !b->spawns)
+        return false;
+    for (uint32_t e = 0; e < v->epoch_count; e++)
+        if (!mark_epoch(b, e))
+            return false;
+    return true;
+}
+
+/* ---- requests ---- */
+
+/* The take that made item p's request, among the takes of its epoch. */
+static uint32_t trigger_of(const struct build *b, uint32_t p)
+{
+    const struct view *v = b->v;
+    const struct item_time *t = &b->items[p];
+    uint32_t first = v->epochs[v->items[p].epoch].first, before = takes_before(b, t->work, p);
+    uint32_t depth = depth_of(b, p);
+    if (was_idle(b, p) && before > first)
+        return by_a_take(b, p) ? step_before(b, t->work) : VIEW_AT_MARK;
+    uint32_t k = p >= depth ? p - depth : 0;
+    if (k >= before) /* more was on order than the depth says */
+        k = before ? before - 1 : 0;
+    return p >= depth && before && k >= first ? b->items[k].step : VIEW_AT_RELEASE;
+}
+
+static bool find_triggers(struct build *b)
+{
+    b->requests = mem_zalloc(b->v->item_count * sizeof(*b->requests));
+    if (!b->requests)
+        return false;
+    for (uint32_t p = 0; p < b->v->item_count; p++) {
+        struct item_time *t = &b->items[p];
+        t->trigger = trigger_of(b, p);
+        if (t->trigger == VIEW_AT_MARK && !push_mark(b, t->work - b->wake, VIEW_REQUEST, p))
+            return false;
+    }
+    return true;
+}
+
+/* Gives each item its epoch and its worker's slot within it. */
+static bool split_epochs(struct build *b)
+{
+    struct view *v = b->v;
+    AUTOFREE uint16_t *slot_of = mem_zalloc(REPLAY_WORKERS_MAX * sizeof(*slot_of));
+    AUTOFREE uint32_t *seen_in = mem_zalloc(REPLAY_WORKERS_MAX * sizeof(*seen_in));
+    if (!slot_of || !seen_in)
+        return false;
+    for (uint32_t p = 0; p < v->item_count; p++) {
+        if (begins_epoch(b, p) && !push_epoch(b, p))
+            return false;
+        struct view_epoch *e = &v->epochs[v->epoch_count - 1];
+        uint16_t w = b->items[p].worker;
+        if (seen_in[w] != v->epoch_count) {
+            seen_in[w] = (uint32_t)v->epoch_count;
+            slot_of[w] = (uint16_t)e->slots++;
+        }
+        if (e->slots > v->workers)
+            v->workers = e->slots;
+        v->items[p].epoch = (uint32_t)v->epoch_count - 1;
+        v->items[p].slot = slot_of[w];
+    }
+    return true;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct mark *x = a, *y = b;
+    if (x->seen != y->seen)
+        return x->seen < y->seen ? -1 : 1;
+    if (x->kind != y->kind)
+        return x->kind - y->kind;
+    return x->what < y->what ? -1 : x->what > y->what;
+}
+
+bool request_epochs(struct build *b)
+{
+    if (!split_epochs(b) || !mark_epochs(b))
+        return false;
+    raise_bound(b->v);
+    if (!find_triggers(b))
+        return false;
+    if (b->mark_count)
+        qsort(b->marks, b->mark_count, sizeof(*b->marks), by_time);
+    return true;
+}
+
+bool request_slack(struct build *b)
+{
+    struct view *v = b->v;
+    AUTOFREE double *previous = mem_zalloc(REPLAY_WORKERS_MAX * sizeof(*previous));
+    if (!previous)
+        return false;
+    for (uint32_t p = 0; p < v->item_count; p++) {
+        struct view_item *item = &v->items[p];
+        const struct item_time *t = &b->items[p];
+        if (p == v->epochs[item->epoch].first)
+            memset(previous, 0, REPLAY_WORKERS_MAX * sizeof(*previous));
+        item->trigger = t->trigger;
+        double request = t->trigger == VIEW_AT_RELEASE ? b->releases[item->epoch]
+                         : t->trigger == VIEW_AT_MARK  ? b->requests[p]
+                                                       : from_origin(b, b->c->steps[t->trigger].t1);
+        double ready = item->startup ? t->work - t->idle : previous[item->slot];
+        double base = ready > request ? ready : request;
+        item->slack = t->work > base ? t->work - base : 0;
+        item->waited = request > ready;
+        item->spawn = item->startup ? fmax(0, t->start - b->spawns[p]) : 0;
+        previous[item->slot] = t->end;
+    }
+    return true;
+}
