@@ -249,6 +249,8 @@ static bool mark_epoch(struct build *b, uint32_t e)
     double waited = INFINITY, work = INFINITY, last = -INFINITY;
     for (uint32_t p = epoch->first; p < end && p < v->item_count && v->items[p].epoch == e; p++) {
         const struct item_time *t = &b->items[p];
+        if (v->items[p].stale)
+            continue;
         work = fmin(work, t->work);
         if (!v->items[p].startup)
             continue;
@@ -261,7 +263,7 @@ static bool mark_epoch(struct build *b, uint32_t e)
         if (!push_mark(b, t->start, VIEW_SPAWN, p))
             return false;
     }
-    double release = !epoch->spawns ? work : waited < INFINITY ? waited : fmin(last, work);
+    double release = !epoch->spawns || waited < INFINITY ? fmin(waited, work) : fmin(last, work);
     return push_mark(b, release, VIEW_RELEASE, e);
 }
 
@@ -302,6 +304,8 @@ static bool find_triggers(struct build *b)
         return false;
     for (uint32_t p = 0; p < b->v->item_count; p++) {
         struct item_time *t = &b->items[p];
+        if (b->v->items[p].stale)
+            continue;
         t->trigger = trigger_of(b, p);
         if (t->trigger == VIEW_AT_MARK && !push_mark(b, t->work - b->wake, VIEW_REQUEST, p))
             return false;
@@ -309,7 +313,8 @@ static bool find_triggers(struct build *b)
     return true;
 }
 
-/* Gives each item its epoch and its worker's slot within it. */
+/* Gives each item its epoch and its worker's slot within it. An item that was begun before the
+ * last epoch was over is one that the log has taken too late: it was there, and tells nothing. */
 static bool split_epochs(struct build *b)
 {
     struct view *v = b->v;
@@ -322,13 +327,19 @@ static bool split_epochs(struct build *b)
             return false;
         struct view_epoch *e = &v->epochs[v->epoch_count - 1];
         uint16_t w = b->items[p].worker;
+        v->items[p].epoch = (uint32_t)v->epoch_count - 1;
+        if (e->first && b->items[p].start < b->items[e->first - 1].taken) {
+            v->items[p].stale = true;
+            v->items[p].startup = false;
+            v->items[p].startup_parts = 0;
+            continue;
+        }
         if (seen_in[w] != v->epoch_count) {
             seen_in[w] = (uint32_t)v->epoch_count;
             slot_of[w] = (uint16_t)e->slots++;
         }
         if (e->slots > v->workers)
             v->workers = e->slots;
-        v->items[p].epoch = (uint32_t)v->epoch_count - 1;
         v->items[p].slot = slot_of[w];
     }
     return true;
@@ -365,6 +376,10 @@ bool request_slack(struct build *b)
     for (uint32_t p = 0; p < v->item_count; p++) {
         struct view_item *item = &v->items[p];
         const struct item_time *t = &b->items[p];
+        if (item->stale) {
+            item->trigger = VIEW_AT_RELEASE;
+            continue;
+        }
         if (p == v->epochs[item->epoch].first)
             memset(previous, 0, REPLAY_WORKERS_MAX * sizeof(*previous));
         item->trigger = t->trigger;

@@ -155,8 +155,10 @@ static bool copy_parts(struct build *b)
     for (uint32_t p = 0; p < v->item_count; p++) {
         const struct packed_delivery *d = &b->c->deliveries[b->items[p].delivery];
         double left = b->items[p].end - b->items[p].start;
-        if (d->startup)
+        if (v->items[p].startup)
             left -= (double)time_unpack(d->idle);
+        if (v->items[p].stale)
+            left = 0;
         v->items[p].parts_at = (uint32_t)v->part_count;
         for (uint32_t i = 0; i < d->part_count; i++) {
             struct packed_part in = b->c->parts.v[d->parts_at + i];

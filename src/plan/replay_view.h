@@ -34,6 +34,7 @@ struct view_item {
     uint16_t part_count, slot;
     uint16_t startup_parts; /* leading parts that are the worker's, not the item's */
     bool startup;
+    bool stale;  /* of an earlier epoch: there from the start, in slot 0, without parts */
     bool waited; /* its worker waited for the request: slack is the time to wake up */
 };
 
