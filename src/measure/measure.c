@@ -351,7 +351,8 @@ static struct record_end costs(struct measure *m, int exit_code, int64_t now)
 {
     struct rusage self;
     struct probe_totals probe = probe_rings_totals(m->rings);
-    double bpf = unit_seconds(watcher_kernel_ns(&m->watcher));
+    int64_t kernel = watcher_kernel_ns(&m->watcher);
+    double bpf = kernel > 0 ? unit_seconds(kernel) : 0;
     getrusage(RUSAGE_SELF, &self);
     double own = (double)self.ru_utime.tv_sec + (double)self.ru_stime.tv_sec +
                  (double)(self.ru_utime.tv_usec + self.ru_stime.tv_usec) * (double)NS_PER_US /
@@ -363,7 +364,7 @@ static struct record_end costs(struct measure *m, int exit_code, int64_t now)
         .cpu_seconds = own + bpf,
         .peak_rss_bytes = (double)self.ru_maxrss * (double)KIB,
         .events_lost = ledger_lost(m->ledger) + probe.lost + watcher_lost(&m->watcher),
-        .slowdown_bound = wall > 0 ? (bpf + calls) / wall : NAN,
+        .slowdown_bound = wall > 0 && kernel >= 0 ? (bpf + calls) / wall : NAN,
     };
 }
 

@@ -84,8 +84,7 @@ void watcher_close(struct watcher *w)
 
 int64_t watcher_kernel_ns(const struct watcher *w)
 {
-    int64_t ns = w->bpf ? wait_bpf_run_time_ns(w->bpf, NULL) : 0;
-    return ns > 0 ? ns : 0;
+    return w->bpf ? wait_bpf_run_time_ns(w->bpf, NULL) : 0;
 }
 
 uint64_t watcher_lost(const struct watcher *w)

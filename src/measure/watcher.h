@@ -32,7 +32,7 @@ int64_t watcher_tick(struct watcher *w, int64_t now);
 void watcher_finish(struct watcher *w, int64_t now);
 void watcher_close(struct watcher *w);
 
-/* CPU time of the kernel side in ns; 0 unknown. Events lost so far. */
+/* CPU time of the kernel side in ns; -1 unknown. Events lost so far. */
 int64_t watcher_kernel_ns(const struct watcher *w);
 uint64_t watcher_lost(const struct watcher *w);
 

@@ -35,6 +35,7 @@ struct wait_bpf {
     void *arg;
     int stopped; /* what fn returned */
     uint64_t delivered;
+    int stats; /* while it is open the kernel times its programs; -1: not permitted */
 };
 
 static int run_iterator(struct bpf_link *link)
@@ -210,6 +211,7 @@ int wait_bpf_open(struct wait_bpf **ret, const struct wait_bpf_opts *o, struct e
     if (!w)
         return error_set(e, STATUS_MEMORY, "out of memory");
     w->resources = o->resources;
+    w->stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
     w->threads.own_tgid = (uint32_t)getpid();
     int rc = start(w, o, e);
     if (rc) {
@@ -229,6 +231,8 @@ void wait_bpf_close(struct wait_bpf *w)
     wait_load_close(&w->load);
     wait_threads_clear(&w->threads);
     map_clear(&w->daemons);
+    if (w->stats >= 0)
+        close(w->stats);
     free(w);
 }
 

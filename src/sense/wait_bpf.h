@@ -62,7 +62,8 @@ int wait_bpf_attach_cuda(struct wait_bpf *w, const char *path, uint32_t pid, str
 
 /* counts[BPF_LOST_COUNT], since opening. */
 void wait_bpf_lost(const struct wait_bpf *w, uint64_t *counts);
-/* CPU time of the kernel side; -1 unless kernel.bpf_stats_enabled is on. runs: may be NULL. */
+/* CPU time of the kernel side; -1 where the kernel does not time it (kernel.bpf_stats_enabled is
+ * switched on while watching where that is permitted). runs: may be NULL. */
 int64_t wait_bpf_run_time_ns(const struct wait_bpf *w, uint64_t *runs);
 /* The same for one program, "on_switch" or "on_waking". */
 int64_t wait_bpf_program_ns(const struct wait_bpf *w, const char *name, uint64_t *runs);
