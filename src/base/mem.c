@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/mem.h"
 
+#include "base/unit.h"
+
+#include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +51,18 @@ bool mem_grow(void **array, size_t *cap, size_t need, size_t elem)
     *array = p;
     *cap = next;
     return true;
+}
+
+double mem_peak_bytes(void)
+{
+    char line[128];
+    unsigned long kib = 0;
+    FILE *f = fopen("/proc/self/status", "re");
+    while (f && fgets(line, sizeof(line), f) && sscanf(line, "VmHWM: %lu kB", &kib) != 1)
+        ;
+    if (f)
+        fclose(f);
+    return kib ? (double)kib * (double)KIB : NAN;
 }
 
 void mem_free_at(void *pointer_to_pointer)

@@ -20,6 +20,10 @@ bool mem_grow(void **array, size_t *cap, size_t need, size_t elem);
 
 void mem_fail_after(long allocations);
 
+/* Most memory that this program ever held, in bytes; NAN unknown. (getrusage would count what the
+ * process held before it executed this program.) */
+double mem_peak_bytes(void);
+
 /* `AUTOFREE char *p = ...;` frees p at the end of its scope. */
 #define AUTOFREE __attribute__((cleanup(mem_free_at)))
 void mem_free_at(void *pointer_to_pointer);

@@ -362,7 +362,7 @@ static struct record_end costs(struct measure *m, int exit_code, int64_t now)
     return (struct record_end){
         .exit_code = exit_code,
         .cpu_seconds = own + bpf,
-        .peak_rss_bytes = (double)self.ru_maxrss * (double)KIB,
+        .peak_rss_bytes = mem_peak_bytes(),
         .events_lost = ledger_lost(m->ledger) + probe.lost + watcher_lost(&m->watcher),
         .slowdown_bound = wall > 0 && kernel >= 0 ? (bpf + calls) / wall : NAN,
     };
