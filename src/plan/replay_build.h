@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replay_build: what is only needed while a view is made. Shared by replay_view.c (which items,
- * parts and steps there are) and replay_request.c (what each item waited for).
+ * replay_build: what is only needed while a view is made. Shared by replay_items.c (which items
+ * there are), replay_view.c (parts and steps) and replay_request.c (what each item waited for).
  */
 #ifndef GPUFEED_PLAN_REPLAY_BUILD_H
 #define GPUFEED_PLAN_REPLAY_BUILD_H
@@ -9,15 +9,20 @@
 #include "plan/replay_internal.h"
 #include "plan/replay_view.h"
 
+/* A delivery whose worker's first one was not seen is two items; see replay_items.c. */
+enum item_half { ITEM_WHOLE, ITEM_FIRST, ITEM_REST };
+
 /* An item as it was recorded. */
 struct item_time {
     double start, end, taken; /* taken: the step's t1 */
     double work;              /* when it began on the item: start, but for a worker's first */
     double idle;
     uint16_t worker;
-    uint32_t delivery; /* index in c->deliveries */
-    uint32_t step;     /* that takes it */
-    uint32_t trigger;  /* step whose take made its request, or VIEW_AT_* */
+    uint32_t delivery;              /* index in c->deliveries */
+    uint32_t step;                  /* that takes it */
+    uint8_t half;                   /* enum item_half */
+    uint16_t first_part, last_part; /* those of the delivery's parts that are its own */
+    uint32_t trigger;               /* step whose take made its request, or VIEW_AT_* */
 };
 
 /* A moment of the consumer's that its ops are cut at. */
@@ -48,7 +53,9 @@ static inline double from_origin(const struct build *b, int64_t ns)
 /* The value below which `share` of v[0..n-1] lie; sorts them. 0 for none. */
 double view_quantile(double *v, size_t n, double share);
 
-/* How far ahead work is requested (given > 0: so far). False: out of memory, as below. */
+/* Makes the items; v->steps is there. False: out of memory, as below. */
+bool items_collect(struct build *b);
+/* How far ahead work is requested (given > 0: so far). */
 bool request_depth(struct build *b, uint32_t given);
 /* Splits the items into epochs, and finds what each item's request was made by. Sets marks. */
 bool request_epochs(struct build *b);

@@ -22,9 +22,10 @@
 
 #define IDLE_MIN (20 * NS_PER_US) /* shorter waits for work tell nothing */
 #define DEPTH_MAX 8192u
-#define TOLD_MIN 3    /* items whose worker had waited, before they tell a depth */
-#define TOLD_WELL 0.1 /* so many of all items: the other ones need not be asked */
-#define WAKE_SLOW 3.0 /* times the usual: no waking up, another request */
+#define TOLD_MIN 3      /* items whose worker had waited, before they tell a depth */
+#define TOLD_WELL 0.1   /* so many of all items: the other ones need not be asked */
+#define MAKES_LITTLE 10 /* one in so many */
+#define WAKE_SLOW 3.0   /* times the usual: no waking up, another request */
 #define WAKE_LEAST NS_PER_MS
 #define WAKE_MOST (5 * NS_PER_MS)
 
@@ -338,8 +339,8 @@ static bool split_epochs(struct build *b)
             seen_in[w] = (uint32_t)v->epoch_count;
             slot_of[w] = (uint16_t)e->slots++;
         }
-        if (e->slots > v->workers)
-            v->workers = e->slots;
+        if (e->slots > v->slots)
+            v->slots = e->slots;
         v->items[p].slot = slot_of[w];
     }
     return true;
@@ -355,9 +356,42 @@ static int by_time(const void *a, const void *b)
     return x->what < y->what ? -1 : x->what > y->what;
 }
 
+/* Those who made at least a tenth of what the busiest one did: a thread that handed something over
+ * once is no worker. items[first .. end - 1] are one epoch's; made: zeros, and so again. */
+static uint32_t workers_of(const struct view *v, uint32_t first, uint32_t end, uint32_t *made)
+{
+    uint32_t most = 0, workers = 0;
+    for (uint32_t p = first; p < end; p++)
+        if (!v->items[p].stale && ++made[v->items[p].slot] > most)
+            most = made[v->items[p].slot];
+    for (uint32_t w = 0; w < REPLAY_WORKERS_MAX; w++) {
+        workers += made[w] && made[w] * MAKES_LITTLE >= most;
+        made[w] = 0;
+    }
+    return workers;
+}
+
+/* As many workers as most items were made in the company of. */
+static bool count_workers(struct build *b)
+{
+    struct view *v = b->v;
+    AUTOFREE uint32_t *made = mem_zalloc(REPLAY_WORKERS_MAX * sizeof(*made));
+    AUTOFREE double *each = mem_zalloc(v->item_count * sizeof(*each));
+    if (!made || !each)
+        return false;
+    for (size_t e = 0; e < v->epoch_count; e++) {
+        uint32_t end = e + 1 < v->epoch_count ? v->epochs[e + 1].first : (uint32_t)v->item_count;
+        uint32_t workers = workers_of(v, v->epochs[e].first, end, made);
+        for (uint32_t p = v->epochs[e].first; p < end; p++)
+            each[p] = workers;
+    }
+    v->workers = (uint32_t)view_quantile(each, v->item_count, 0.5);
+    return true;
+}
+
 bool request_epochs(struct build *b)
 {
-    if (!split_epochs(b) || !mark_epochs(b))
+    if (!split_epochs(b) || !count_workers(b) || !mark_epochs(b))
         return false;
     raise_bound(b->v);
     if (!find_triggers(b))

@@ -164,7 +164,7 @@ static void start_worker(struct sim *s, uint32_t slot, uint32_t first_item, doub
 /* Slot `slot` is started though the log has nobody there: it starts like one that it has. */
 static void start_extra(struct sim *s, uint32_t epoch, uint32_t slot, double ns)
 {
-    uint32_t like = s->startup_of[(size_t)epoch * s->v->workers + slot % s->v->epochs[epoch].slots];
+    uint32_t like = s->startup_of[(size_t)epoch * s->v->slots + slot % s->v->epochs[epoch].slots];
     if (like != VIEW_NO_ITEM)
         start_worker(s, slot, like, ns);
 }
@@ -179,7 +179,7 @@ static void spawn(struct sim *s, uint32_t p)
         return;
     if (item->slot < s->worker_count)
         start_worker(s, item->slot, p, 0);
-    if (p == e->last_spawn && e->slots < s->worker_count) {
+    if (s->redealt && p == e->last_spawn && e->slots < s->worker_count) {
         s->more_workers = e->slots;
         s->more_epoch = item->epoch;
     }
@@ -454,8 +454,8 @@ static bool allocate(struct sim *s)
     s->trigger_next = mem_zalloc(n * sizeof(*s->trigger_next));
     s->epoch_head = mem_zalloc(s->v->epoch_count * sizeof(*s->epoch_head));
     s->flags = mem_zalloc(n);
-    if (s->v->workers) {
-        s->startup_of = mem_zalloc(s->v->epoch_count * s->v->workers * sizeof(*s->startup_of));
+    if (s->v->slots) {
+        s->startup_of = mem_zalloc(s->v->epoch_count * s->v->slots * sizeof(*s->startup_of));
         if (!s->startup_of)
             return false;
     }
@@ -485,7 +485,7 @@ static void link_items(struct sim *s)
         s->workers[w].item = VIEW_NO_ITEM;
     for (size_t e = 0; e < v->epoch_count; e++)
         s->epoch_head[e] = VIEW_NO_ITEM;
-    for (size_t i = 0; s->startup_of && i < v->epoch_count * v->workers; i++)
+    for (size_t i = 0; s->startup_of && i < v->epoch_count * v->slots; i++)
         s->startup_of[i] = VIEW_NO_ITEM;
     for (size_t i = 0; i < v->step_count; i++)
         s->trigger_head[i] = VIEW_NO_ITEM;
@@ -505,7 +505,7 @@ static void link_items(struct sim *s)
         s->next_item[p] = s->workers[slot].item;
         s->workers[slot].item = p;
         if (s->startup_of && item->startup)
-            s->startup_of[(size_t)item->epoch * v->workers + item->slot] = p;
+            s->startup_of[(size_t)item->epoch * v->slots + item->slot] = p;
     }
 }
 
@@ -569,6 +569,8 @@ bool sim_run(const struct view *v, const struct sim_params *params, struct sim_r
     resolve_keep(&s);
     s.worker_count = workers_wanted(v, s.sc);
     s.redealt = s.worker_count != v->workers && v->item_count > 0;
+    if (!s.redealt && v->slots > s.worker_count)
+        s.worker_count = v->slots;
     if (!allocate(&s)) {
         release_memory(&s);
         return false;

@@ -36,77 +36,6 @@ static bool push_op(struct view *v, struct view_op op)
     return true;
 }
 
-/* A worker's first delivery begins with its own startup: all up to the last startup part, and the
- * wait for a core that is reported after it. */
-static uint16_t startup_parts(const struct log_consumer *c, const struct packed_delivery *d,
-                              double *ret_ns)
-{
-    const struct packed_part *v = c->parts.v + d->parts_at;
-    uint16_t n = 0;
-    for (uint16_t i = 0; d->startup && i < d->part_count; i++)
-        if (key_cause(v[i].key) == CAUSE_STARTUP)
-            n = i + 1;
-    if (n && n < d->part_count && key_cause(v[n].key) == CAUSE_CPU_STARVED)
-        n++;
-    *ret_ns = 0;
-    for (uint16_t i = 0; i < n; i++)
-        *ret_ns += (double)time_unpack(v[i].time);
-    return n;
-}
-
-/* Numbers the takes, and finds the origin. */
-static bool collect_items(struct build *b, uint32_t *position_of)
-{
-    struct view *v = b->v;
-    const struct log_consumer *c = b->c;
-    size_t n = 0;
-    v->origin = c->steps[0].t0;
-    for (size_t i = 0; i < c->delivery_count; i++)
-        position_of[i] = VIEW_NO_ITEM;
-    for (size_t s = 0; s < c->step_count; s++) {
-        uint64_t d = c->steps[s].delivery - c->delivery_base;
-        v->steps[s].item = VIEW_NO_ITEM;
-        if (c->steps[s].delivery < c->delivery_base || d >= c->delivery_count ||
-            position_of[d] != VIEW_NO_ITEM)
-            continue;
-        position_of[d] = (uint32_t)n;
-        v->steps[s].item = (uint32_t)n++;
-        if (c->deliveries[d].start < v->origin)
-            v->origin = c->deliveries[d].start;
-    }
-    v->item_count = n;
-    v->items = mem_zalloc(n * sizeof(*v->items));
-    b->items = mem_zalloc(n * sizeof(*b->items));
-    if (!v->items || !b->items)
-        return false;
-    for (size_t s = 0; s < c->step_count; s++) {
-        uint32_t p = v->steps[s].item;
-        if (p == VIEW_NO_ITEM)
-            continue;
-        const struct packed_delivery *d = &c->deliveries[c->steps[s].delivery - c->delivery_base];
-        struct item_time *t = &b->items[p];
-        t->taken = from_origin(b, c->steps[s].t1);
-        t->start = from_origin(b, d->start);
-        t->end = from_origin(b, d->end);
-        t->idle = (double)time_unpack(d->idle);
-        t->worker = d->worker;
-        t->delivery = (uint32_t)(d - c->deliveries);
-        t->step = (uint32_t)s;
-        if (t->start > t->taken)
-            t->start = t->taken;
-        if (t->end > t->taken)
-            t->end = t->taken; /* its tail was not awaited */
-        double startup;
-        v->items[p].step = (uint32_t)s;
-        v->items[p].startup = d->startup;
-        v->items[p].startup_parts = startup_parts(c, d, &startup);
-        t->work = t->start + startup + (d->startup ? t->idle : 0);
-        if (t->work > t->end)
-            t->work = t->end;
-    }
-    return true;
-}
-
 static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -154,13 +83,14 @@ static bool copy_parts(struct build *b)
     struct view *v = b->v;
     for (uint32_t p = 0; p < v->item_count; p++) {
         const struct packed_delivery *d = &b->c->deliveries[b->items[p].delivery];
-        double left = b->items[p].end - b->items[p].start;
-        if (v->items[p].startup)
-            left -= (double)time_unpack(d->idle);
+        const struct item_time *t = &b->items[p];
+        double left = t->end - t->start;
+        if (v->items[p].startup && t->half == ITEM_WHOLE)
+            left -= t->idle;
         if (v->items[p].stale)
             left = 0;
         v->items[p].parts_at = (uint32_t)v->part_count;
-        for (uint32_t i = 0; i < d->part_count; i++) {
+        for (uint32_t i = t->first_part; i < t->last_part; i++) {
             struct packed_part in = b->c->parts.v[d->parts_at + i];
             struct view_part out = {(double)time_unpack(in.time), key_resource(in.key),
                                     key_cause(in.key)};
@@ -330,10 +260,9 @@ static bool build(struct build *b, uint32_t depth)
 {
     struct view *v = b->v;
     const struct log_consumer *c = b->c;
-    AUTOFREE uint32_t *position_of = mem_zalloc(c->delivery_count * sizeof(*position_of));
     v->step_count = c->step_count;
     v->steps = mem_zalloc(c->step_count * sizeof(*v->steps));
-    if (!position_of || !v->steps || !collect_items(b, position_of))
+    if (!v->steps || !items_collect(b))
         return false;
     if (!request_depth(b, depth))
         return false;

@@ -73,6 +73,7 @@ struct view {
     double real_ns;  /* last end, or the device's last work */
     double whole_ns; /* kept and dropped */
     uint32_t workers, depth;
+    uint32_t slots; /* most of an epoch, >= workers: with those who made little */
     bool depth_bound;
     double fork_ns; /* thread time to start one worker */
     struct view_usual usual;
