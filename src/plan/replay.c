@@ -177,9 +177,14 @@ static double acts_on_ns(const struct view *v, const struct replay_scenario *s)
         left[CAUSE_STARTUP] = 0;
     if (s->pinned)
         left[CAUSE_PAGEABLE_COPY] = 0;
+    bool own = false;
+    for (int c = 0; c < CAUSE_COUNT; c++)
+        own |= left[c] < 1;
+    if (own) /* waits for a core shrink with what they delayed */
+        left[CAUSE_CPU_STARVED] = 0;
     for (int c = 0; c < CAUSE_COUNT; c++)
         sum += (v->own_ns[c] + (c == CAUSE_NONE ? 0 : v->device_ns[c])) * (1 - left[c]);
-    if (s->pinned || left[CAUSE_PAGEABLE_COPY] < 1 || left[CAUSE_LINK] < 1)
+    if (s->pinned || own)
         sum += v->sync_ns;
     return sum;
 }

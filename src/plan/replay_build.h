@@ -53,7 +53,9 @@ static inline double from_origin(const struct build *b, int64_t ns)
 /* The value below which `share` of v[0..n-1] lie; sorts them. 0 for none. */
 double view_quantile(double *v, size_t n, double share);
 
-/* Makes the items; v->steps is there. False: out of memory, as below. */
+/* Fills v->busy. False: out of memory, as below. */
+bool busy_cores(struct build *b);
+/* Makes the items; v->steps is there. */
 bool items_collect(struct build *b);
 /* How far ahead work is requested (given > 0: so far). */
 bool request_depth(struct build *b, uint32_t given);

@@ -20,6 +20,8 @@
 
 #define STARVED_NOISE 0.002 /* of CPU time: less than this calibrates no cores */
 #define STARVED_FIT 0.05    /* a lack of runnable time below this needs no neighbours */
+#define LENGTH_FIT 0.02     /* neighbours that are always there must explain the length this well */
+#define OWN_SHARE 0.5       /* less of the waits for a core than this is little */
 #define CORES_MIN 0.05
 #define BISECTIONS 9
 #define OTHERS_MAX 8             /* neighbours per core */
@@ -119,8 +121,8 @@ static double misfit(struct fit *f, const struct sim_result *r)
            distance(f->item_now, f->items, v->item_count) / workers;
 }
 
-/* ret_well: its waits for a core add up to those recorded; nothing is missing. */
-static bool learn_discipline(struct fit *f, struct sim_params *p, bool *ret_well)
+/* ret_own: the part of the recorded waits for a core that the job's own threads bring about. */
+static bool learn_discipline(struct fit *f, struct sim_params *p, double *ret_own)
 {
     struct sim_params best = *p;
     double least = INFINITY;
@@ -134,23 +136,28 @@ static bool learn_discipline(struct fit *f, struct sim_params *p, bool *ret_well
             continue;
         least = off;
         best = *p;
-        *ret_well = r.starved_ns >= (1 - STARVED_FIT) * f->starved;
+        *ret_own = fmin(1, r.starved_ns / f->starved);
     }
     *p = best;
     return true;
 }
 
 /* Cores that nobody told: as many as make the virtual clocks wait for one as long as the real ones
- * did. Runnable time falls as cores grow, so bisection finds them. */
+ * did, but not fewer than were seen in use. Runnable time falls as cores grow, so bisection finds
+ * them. */
 static bool learn_cores(struct fit *f, struct sim_params *p)
 {
     p->discipline = CORES_SHARED;
-    double lo = CORES_MIN, hi = f->v->workers + 1.0;
+    double lo = fmax(CORES_MIN, f->v->busy), hi = fmax(lo, f->v->slots + 1.0);
     for (int i = 0; i < BISECTIONS; i++) {
         struct sim_result r;
-        p->cores = sqrt(lo * hi);
+        p->cores = i ? sqrt(lo * hi) : lo;
         if (!identity(f, *p, false, &r))
             return false;
+        if (!i && r.starved_ns < OWN_SHARE * f->starved) { /* not even so: never filled */
+            p->cores = 0;
+            return true;
+        }
         if (r.starved_ns > f->starved)
             lo = p->cores;
         else
@@ -178,16 +185,53 @@ static bool learn_others(struct fit *f, struct sim_params *p)
     return true;
 }
 
+/* Neighbours that came and went: the waits for a core that they made stay as they were recorded, as
+ * large a part of all as gives the real length. */
+static bool learn_recorded(struct fit *f, struct sim_params *p)
+{
+    double lo = 0, hi = 1;
+    p->others = 0;
+    for (int i = 0; i < BISECTIONS; i++) {
+        struct sim_result r;
+        p->recorded = i ? (lo + hi) / 2 : 1;
+        if (!identity(f, *p, false, &r))
+            return false;
+        if (r.length_ns < f->v->real_ns)
+            lo = p->recorded;
+        else
+            hi = p->recorded;
+        if (lo >= hi)
+            break;
+    }
+    p->recorded = hi;
+    return true;
+}
+
+/* Neighbours are the reason for what the job's own threads do not explain. */
+static bool learn_neighbours(struct fit *f, struct sim_params *p)
+{
+    struct sim_params own = *p;
+    struct sim_result r;
+    double explained;
+    if (!learn_others(f, p) || !learn_discipline(f, p, &explained) || !identity(f, *p, false, &r))
+        return false;
+    if (fabs(r.length_ns - f->v->real_ns) <= LENGTH_FIT * f->v->real_ns)
+        return true;
+    *p = own;
+    return learn_recorded(f, p);
+}
+
 static bool fit(struct fit *f, struct sim_params *p)
 {
-    bool told = f->starved > STARVED_NOISE * cpu_ns(f->v), well = false;
+    bool told = f->starved > STARVED_NOISE * cpu_ns(f->v);
+    double own = 0;
     if (f->starved <= 0 || (p->cores <= 0 && !told))
         return true;
     if (p->cores <= 0)
         return learn_cores(f, p);
-    if (!learn_discipline(f, p, &well))
+    if (!learn_discipline(f, p, &own))
         return false;
-    return !told || well || (learn_others(f, p) && learn_discipline(f, p, &well));
+    return !told || own >= 1 - STARVED_FIT || learn_neighbours(f, p);
 }
 
 bool fit_cores(const struct view *v, double given, struct sim_params *ret)

@@ -16,6 +16,8 @@
 #define LONG_WAIT NS_PER_MS /* of a step for an unknown delivery */
 #define NEAR NS_PER_MS      /* a hand-over takes as long */
 #define STARTUPS_TRIED 256u
+#define STARTUP_TIMES 3.0 /* a usual item */
+#define STARTUP_LEAST (20 * NS_PER_MS)
 
 /* A worker's first delivery begins with its own startup: all up to the last startup part, and the
  * wait for a core that is reported after it. */
@@ -176,10 +178,35 @@ static bool number(struct build *b, struct taking *k)
     return true;
 }
 
+/* A first delivery that took far longer than others do, of which the log calls nothing startup: all
+ * of it counts as such. */
+static bool name_startups(struct build *b)
+{
+    struct view *v = b->v;
+    size_t n = 0;
+    AUTOFREE double *length = mem_zalloc(v->item_count * sizeof(*length));
+    if (!length)
+        return false;
+    for (uint32_t p = 0; p < v->item_count; p++)
+        if (!v->items[p].startup)
+            length[n++] = b->items[p].end - b->items[p].start;
+    double usual = view_quantile(length, n, 0.5);
+    for (uint32_t p = 0; n && p < v->item_count; p++) {
+        struct view_item *item = &v->items[p];
+        struct item_time *t = &b->items[p];
+        if (!item->startup || item->startup_parts || t->idle > 0 ||
+            t->end - t->start < STARTUP_TIMES * usual + (double)STARTUP_LEAST)
+            continue;
+        item->startup_parts = t->last_part;
+        t->work = t->end;
+    }
+    return true;
+}
+
 bool items_collect(struct build *b)
 {
     struct taking k = {0};
-    bool ok = take_all(b, &k) && number(b, &k);
+    bool ok = take_all(b, &k) && number(b, &k) && name_startups(b);
     free(k.by);
     free(k.seen);
     free(k.startups);

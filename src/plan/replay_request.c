@@ -241,7 +241,7 @@ static bool push_mark(struct build *b, double at, uint8_t kind, uint32_t what)
 }
 
 /* When the epoch's workers were started, and when its first items were requested: as soon as one
- * that waited for work got it; if none had to wait, no later than the last one was started. */
+ * that waited for work got it; if none had to wait, when the last one was started. */
 static bool mark_epoch(struct build *b, uint32_t e)
 {
     struct view *v = b->v;
@@ -257,14 +257,17 @@ static bool mark_epoch(struct build *b, uint32_t e)
             continue;
         if (t->idle > 0)
             waited = fmin(waited, t->work);
-        if (t->start >= last)
+        if (t->start >= last && t->start <= b->items[epoch->first].taken) {
             epoch->last_spawn = p;
-        last = fmax(last, t->start);
+            last = t->start;
+        }
         epoch->spawns++;
         if (!push_mark(b, t->start, VIEW_SPAWN, p))
             return false;
     }
-    double release = !epoch->spawns || waited < INFINITY ? fmin(waited, work) : fmin(last, work);
+    double release = fmin(waited, work); /* workers are started before anything is requested */
+    if (epoch->spawns)
+        release = fmax(waited < INFINITY ? release : 0, last);
     return push_mark(b, release, VIEW_RELEASE, e);
 }
 

@@ -14,6 +14,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define DELAYED_CPU 0.1 /* of the waits for a core: less CPU time cannot have been what waited */
+
 enum worker_phase { WORKER_STARTUP, WORKER_PARTS };
 
 struct worker {
@@ -21,6 +23,7 @@ struct worker {
     uint32_t startup; /* WORKER_STARTUP: position whose startup parts it runs */
     uint32_t at;      /* next part */
     double shrink;    /* of storage, for the cap */
+    double starved;   /* what is left of recorded waits for a core */
     bool busy;
     uint8_t phase;
 };
@@ -47,6 +50,7 @@ struct sim {
     uint32_t more_workers, more_epoch; /* the next slot to start of those not recorded; 0 none */
     double waits_from, burst, device, compute, feed_wait;
     double keep_delivery[CAUSE_COUNT], keep_own[CAUSE_COUNT];
+    double recorded, starved; /* of params; the same for the step's own waits for a core */
     bool by_resource;
     double device_factor, own_factor;
 };
@@ -84,13 +88,74 @@ static void want_core(struct sim *s, uint32_t who, double ns)
     cores_want(&s->m, who, ns);
 }
 
+/* ---- waits for a core as recorded ---- */
+
+/* They shrink with the CPU time that they delayed; where there is next to none, with everything. */
+struct delayed {
+    double cpu, cpu_left, all, all_left, starved;
+};
+
+static void delayed_add(const struct sim *s, struct delayed *d, uint8_t cause, uint32_t resource,
+                        double ns, bool own)
+{
+    double left = ns * keep(s, cause, resource, own);
+    if (cause == CAUSE_CPU_STARVED) {
+        d->starved += ns;
+        return;
+    }
+    d->all += ns;
+    d->all_left += left;
+    d->cpu += cause_takes_core(cause) ? ns : 0;
+    d->cpu_left += cause_takes_core(cause) ? left : 0;
+}
+
+static double delayed_left(const struct sim *s, const struct delayed *d)
+{
+    if (d->cpu > DELAYED_CPU * d->starved)
+        return s->recorded * d->cpu_left / d->cpu;
+    return s->recorded * (d->all > 0 ? d->all_left / d->all : 1);
+}
+
+static double starved_item(const struct sim *s, const struct view_item *item, uint32_t from,
+                           uint32_t to)
+{
+    struct delayed d = {.cpu = 0};
+    if (s->recorded <= 0 || !s->sc->away_count)
+        return s->recorded;
+    for (uint32_t i = from; i < to; i++) {
+        const struct view_part *p = &s->v->parts[item->parts_at + i];
+        delayed_add(s, &d, p->cause, p->resource, p->ns, false);
+    }
+    return delayed_left(s, &d);
+}
+
+static double starved_step(const struct sim *s, const struct view_step *step)
+{
+    struct delayed d = {.cpu = 0};
+    if (s->recorded <= 0 || !s->sc->away_count)
+        return s->recorded;
+    for (uint32_t i = 0; i < step->op_count; i++) {
+        const struct view_op *op = &s->v->ops[step->ops_at + i];
+        if (op->kind == REPLAY_THREAD)
+            delayed_add(s, &d, op->cause, op->resource, op->ns, true);
+    }
+    return delayed_left(s, &d);
+}
+
+/* A wake-up that took longer than the quickest ones waited for a core, where cores were scarce. */
+static double woken(const struct sim *s, double ns, double quick, const double *kept)
+{
+    double left = kept[CAUSE_CPU_STARVED];
+    return left < 1 && s->v->scarce && ns > quick ? quick + left * (ns - quick) : ns;
+}
+
 /* ---- workers ---- */
 
 static double part_time(const struct sim *s, const struct worker *w, const struct view_part *p)
 {
-    if (p->cause == CAUSE_CPU_STARVED && s->m.cores > 0)
-        return 0; /* the shared cores bring it about again */
     double ns = p->ns * keep(s, p->cause, p->resource, false);
+    if (p->cause == CAUSE_CPU_STARVED) /* the shared cores bring the rest about again */
+        return ns * w->starved;
     return p->cause == CAUSE_STORAGE ? ns * w->shrink : ns;
 }
 
@@ -131,6 +196,12 @@ static bool run_parts(struct sim *s, uint32_t slot, const struct view_item *item
 
 static void consumer_go(struct sim *s);
 
+/* Its worker need not be started: it did the epoch before, too. */
+static bool lives_on(const struct sim *s, const struct view_item *item)
+{
+    return s->sc->restarts_away && item->epoch > 0;
+}
+
 /* Begins its next item if that was requested. An item of no length is done by an event, never at
  * once, so that such items cannot nest without end. */
 static void worker_begin(struct sim *s, uint32_t slot, bool waited)
@@ -142,8 +213,13 @@ static void worker_begin(struct sim *s, uint32_t slot, bool waited)
     w->busy = true;
     w->at = item->startup_parts;
     w->shrink = storage_shrink(s, item);
+    w->starved = starved_item(s, item, item->startup_parts, item->part_count);
     w->phase = WORKER_PARTS;
     double slack = waited == item->waited ? item->slack : waited ? s->v->usual.slack_waited : 0;
+    if (waited)
+        slack = woken(s, slack, s->v->usual.slack_quick, s->keep_delivery);
+    if (item->startup && lives_on(s, item))
+        slack = fmin(slack, s->v->usual.slack_waited);
     if (slack > 0 || !run_parts(s, slot, item, item->part_count))
         delay(s, slot + 1, slack);
 }
@@ -156,6 +232,8 @@ static void start_worker(struct sim *s, uint32_t slot, uint32_t first_item, doub
     w->busy = true;
     w->at = 0;
     w->shrink = 1;
+    w->starved =
+        starved_item(s, &s->v->items[first_item], 0, s->v->items[first_item].startup_parts);
     w->phase = WORKER_STARTUP;
     w->startup = first_item;
     delay(s, slot + 1, s->v->items[first_item].spawn + ns);
@@ -175,7 +253,7 @@ static void spawn(struct sim *s, uint32_t p)
 {
     const struct view_item *item = &s->v->items[p];
     const struct view_epoch *e = &s->v->epochs[item->epoch];
-    if (s->sc->restarts_away && item->epoch > 0)
+    if (lives_on(s, item))
         return;
     if (item->slot < s->worker_count)
         start_worker(s, item->slot, p, 0);
@@ -264,16 +342,17 @@ static double sync_time(const struct sim *s, const struct view_op *op)
     if (pinned || left <= 0)
         return 0; /* no call that waits for its copy */
     double until = s->device - op->backlog * s->device_factor * s->own_factor;
-    return (until > s->m.now ? until - s->m.now : 0) + op->ns * left * s->own_factor;
+    double away = woken(s, op->ns, s->v->usual.sync_quick, s->keep_own);
+    return (until > s->m.now ? until - s->m.now : 0) + away * left * s->own_factor;
 }
 
 static double thread_time(const struct sim *s, const struct view_op *op)
 {
-    if (op->cause == CAUSE_CPU_STARVED && s->m.cores > 0)
-        return 0;
     if (op->cause == CAUSE_STARTUP && s->sc->restarts_away && s->step > 0)
         return 0;
     double ns = op->ns * keep(s, op->cause, op->resource, true);
+    if (op->cause == CAUSE_CPU_STARVED)
+        ns *= s->starved;
     return op->cause == CAUSE_CHECKPOINT ? ns : ns * s->own_factor;
 }
 
@@ -352,6 +431,7 @@ static void take(struct sim *s)
     s->consumer_phase = CONSUMER_OPS;
     s->op = 0;
     s->burst = s->m.now;
+    s->starved = starved_step(s, &s->v->steps[s->step]);
     for (uint32_t p = s->trigger_head[s->step], next; p != VIEW_NO_ITEM; p = next) {
         next = s->trigger_next[p];
         request(s, p);
@@ -360,9 +440,13 @@ static void take(struct sim *s)
 
 static double lag_of(const struct sim *s, const struct view_step *step)
 {
-    if (step->item == VIEW_NO_ITEM || s->consumer_waited == step->waited)
+    const struct view_usual *usual = &s->v->usual;
+    if (step->item == VIEW_NO_ITEM)
         return step->lag;
-    return s->consumer_waited ? s->v->usual.lag_waited : s->v->usual.lag_ready;
+    double lag = s->consumer_waited == step->waited ? step->lag
+                 : s->consumer_waited               ? usual->lag_waited
+                                                    : usual->lag_ready;
+    return s->consumer_waited ? woken(s, lag, usual->lag_quick, s->keep_own) : lag;
 }
 
 static void consumer_go(struct sim *s)
@@ -413,6 +497,7 @@ static void resolve_keep(struct sim *s)
     if (s->params->no_late_peer)
         s->keep_delivery[CAUSE_LATE_PEER] = s->keep_own[CAUSE_LATE_PEER] = 0;
     s->m.cores = s->sc->cores > 0 ? s->sc->cores : s->params->cores;
+    s->recorded = s->m.cores > 0 ? s->params->recorded : 1;
     if (s->keep_delivery[CAUSE_CPU_STARVED] < 0.5)
         s->m.cores = 0;
     s->m.discipline = s->params->discipline;

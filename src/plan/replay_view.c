@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define QUICK 0.1   /* one in ten: nobody else had the core */
+#define SCARCE 0.05 /* of the length: waits for a core that are no noise */
+
 void view_clear(struct view *v)
 {
     free(v->items);
@@ -233,26 +236,41 @@ static bool copy_steps(struct build *b)
     return true;
 }
 
+/* How long the thread was still away once its device had done what it waited for. */
+static void learn_sync(struct view *v, double *all)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < v->op_count; i++)
+        if (v->ops[i].kind == REPLAY_SYNC && v->ops[i].ns > 0)
+            all[n++] = v->ops[i].ns;
+    v->usual.sync_quick = view_quantile(all, n, QUICK);
+}
+
 /* Medians; where a consumer always waited, the quickest tenth stands for its not having to. */
 static bool learn_usual(struct view *v)
 {
     size_t n = v->step_count > v->item_count ? v->step_count : v->item_count, waited = 0, ready = 0;
-    AUTOFREE double *a = mem_zalloc(n * sizeof(*a));
+    AUTOFREE double *a = mem_zalloc((n > v->op_count ? n : v->op_count) * sizeof(*a));
     AUTOFREE double *b = mem_zalloc(n * sizeof(*b));
     if (!a || !b)
         return false;
+    learn_sync(v, a);
     for (size_t s = 0; s < v->step_count; s++)
         if (v->steps[s].item != VIEW_NO_ITEM && v->steps[s].waited)
             a[waited++] = v->steps[s].lag;
         else if (v->steps[s].item != VIEW_NO_ITEM)
             b[ready++] = v->steps[s].lag;
-    v->usual.lag_ready = ready ? view_quantile(b, ready, 0.5) : view_quantile(a, waited, 0.1);
+    v->usual.lag_quick = view_quantile(a, waited, QUICK);
+    v->usual.lag_ready = ready ? view_quantile(b, ready, 0.5) : v->usual.lag_quick;
     v->usual.lag_waited = waited ? view_quantile(a, waited, 0.5) : v->usual.lag_ready;
     waited = 0;
     for (size_t p = 0; p < v->item_count; p++)
         if (v->items[p].waited)
             a[waited++] = v->items[p].slack;
+    v->usual.slack_quick = view_quantile(a, waited, QUICK);
     v->usual.slack_waited = view_quantile(a, waited, 0.5);
+    v->scarce =
+        v->delivery_ns[CAUSE_CPU_STARVED] + v->own_ns[CAUSE_CPU_STARVED] > SCARCE * v->real_ns;
     return true;
 }
 
@@ -272,7 +290,7 @@ static bool build(struct build *b, uint32_t depth)
     v->whole_ns = v->real_ns + (double)(c->steps[0].t0 - c->first_ever);
     if (!request_slack(b))
         return false;
-    return learn_fork(b) && learn_usual(v);
+    return learn_fork(b) && learn_usual(v) && busy_cores(b);
 }
 
 bool view_build(struct view *v, const struct replay_log *log, int consumer, uint32_t depth)

@@ -63,8 +63,9 @@ struct view_step {
 /* What a wait adds or leaves out where the virtual clocks wait and the real ones did not, or the
  * other way round. */
 struct view_usual {
-    double lag_waited, lag_ready; /* of the consumer */
-    double slack_waited;          /* of a worker */
+    double lag_waited, lag_ready;              /* of the consumer */
+    double slack_waited;                       /* of a worker */
+    double lag_quick, slack_quick, sync_quick; /* the quickest tenth: nobody else had the core */
 };
 
 struct view {
@@ -82,6 +83,8 @@ struct view {
     double own_ns[CAUSE_COUNT];      /* THREAD ops */
     double device_ns[CAUSE_COUNT];   /* DEVICE and SPREAD ops; NONE: compute */
     double sync_ns;
+    double busy;             /* cores that workers and thread were seen to use at once, at least */
+    bool scarce;             /* waits for a core are a good part of the run */
     struct view_item *items; /* owned, as all arrays here */
     size_t item_count;
     struct view_epoch *epochs;
@@ -115,8 +118,10 @@ struct sim_params {
     double cores;       /* 0: plenty */
     uint8_t discipline; /* enum cores_discipline */
     double slice;
-    double others;                       /* neighbours that want cores too */
-    bool no_late_peer;                   /* the peers' lateness is replayed at the peers */
+    double others;     /* neighbours that want cores too */
+    double recorded;   /* part of the recorded waits for a core that neighbours made: they stay as
+                        * they were, in the measure of the CPU time that they delayed */
+    bool no_late_peer; /* the peers' lateness is replayed at the peers */
     double *item_starved, *step_starved; /* NULL, or by position and by step: added to */
 };
 
