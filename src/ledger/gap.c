@@ -207,6 +207,18 @@ static void take_wait(struct explaining *x, const struct event_wait *w)
         take_outside_calls(x, w, blocked);
 }
 
+/* A wait that nobody is known to have ended, while a child did end: it was awaited. */
+static bool child_ended(const struct explaining *x, const struct event_wait *w)
+{
+    for (size_t i = 0; i < x->walk.threads->count; i++) {
+        const struct thread *y = x->walk.threads->list[i];
+        if (y->tid == y->tgid && y->parent_tgid == x->th->tgid && !y->alive &&
+            y->exit > w->t_out && y->exit < w->t_wake + EXIT_NS && y->exit < x->gap->t1)
+            return true;
+    }
+    return false;
+}
+
 static void take_outside_calls(struct explaining *x, const struct event_wait *w, int64_t blocked)
 {
     enum cause c = walk_direct(&x->walk, x->th, w);
@@ -217,6 +229,8 @@ static void take_outside_calls(struct explaining *x, const struct event_wait *w,
             shares_add(x->out, CAUSE_STARTUP, 0, blocked);
         else
             add_to_group(x, w, blocked);
+    } else if (child_ended(x, w)) {
+        shares_add(x->out, CAUSE_STARTUP, 0, blocked);
     } else if (w->flags & WAIT_SAMPLED) {
         take_sampled(x, w, blocked);
     } else {
