@@ -104,11 +104,16 @@ struct signal_struct {
     atomic_t live;
 };
 
+struct sched_entity {
+    u64 sum_exec_runtime;
+};
+
 struct task_struct {
     unsigned int __state;
     void *stack;
     unsigned int flags;
     unsigned int in_iowait : 1;
+    struct sched_entity se;
     int exit_code;
     int pid, tgid;
     struct task_struct *real_parent;

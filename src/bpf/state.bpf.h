@@ -28,11 +28,10 @@ bool irq_by_stack;
 
 struct thread {
     u64 t_out;       /* 0: on a core */
-    u64 t_wake;      /* 0: nobody woke it yet */
     u64 t_in;        /* end of the last interval that was reported */
+    u64 run_out;     /* CPU time the thread had used by t_out */
     u64 runnable_ns; /* short preemptions that were not reported yet */
     u32 flags;
-    u32 waker_tid, waker_tgid, waker_kind;
     s32 syscall;
     u32 file_kind;
     u64 ino;
@@ -42,13 +41,16 @@ struct thread {
     u64 rx_out;
     u32 unsent;
     u32 outside;
-    u64 fault_ino, fault_ip;
+    u64 fault_ino, fault_ip, fault_t; /* the last file fault, on the thread's own CPU time */
     u32 fault_dev;
     u32 reclaim;
     u64 call_t0; /* outermost driver call */
     u32 call_depth;
     u32 call_kind;
     u64 host_node, host_list; /* arguments of getaddrinfo */
+    /* Written by whoever wakes the thread, on any core, and by nobody else. */
+    u64 t_wake;
+    u32 wake_flags, waker_tid, waker_tgid;
 };
 
 struct watch {

@@ -18,14 +18,39 @@
 
 char wait_license[] SEC("license") = "Dual MIT/GPL";
 
-#define EARLY_WAKE_NS 20000 /* a wake that raced with the switch came at most this much before */
+#define EARLY_WAKE_NS 20000  /* a wake that raced with the switch came at most this much before */
+#define FAULT_CPU_NS 2000000 /* CPU time a fault may take before it waits for its file */
 
 static __always_inline void name_task(char *to, struct task_struct *p)
 {
     __builtin_memcpy(to, p->comm, 16);
 }
 
-static __always_inline void emit(struct thread *t, struct task_struct *p, u64 now, u32 flags)
+/* The waker belongs to this wait: it came after the thread left its core, or raced with that. */
+static __always_inline bool is_woken(struct thread *t)
+{
+    u64 t_wake = t->t_wake;
+
+    return t_wake >= t->t_out || (t_wake > t->t_in && t_wake + EARLY_WAKE_NS >= t->t_out);
+}
+
+static __always_inline void fill_waker(struct bpf_off *o, struct thread *t)
+{
+    o->t_wake = 0;
+    o->waker_tid = o->waker_tgid = o->waker_kind = 0;
+    if (t->flags & BPF_OFF_RUNNABLE) {
+        o->t_wake = o->t_out;
+    } else if (is_woken(t)) {
+        o->t_wake = t->t_wake < o->t_out ? o->t_out : t->t_wake;
+        o->flags |= t->wake_flags;
+        o->waker_tid = t->waker_tid;
+        o->waker_tgid = t->waker_tgid;
+        o->waker_kind = (t->wake_flags & BPF_OFF_KTHREAD_WAKER) != 0;
+    }
+}
+
+static __always_inline void emit(struct thread *t, struct task_struct *p, u64 t_out, u64 now,
+                                 u32 flags)
 {
     struct bpf_off *o = bpf_ringbuf_reserve(&ring, sizeof(*o), 0);
 
@@ -35,14 +60,11 @@ static __always_inline void emit(struct thread *t, struct task_struct *p, u64 no
     }
     o->kind = BPF_OFFCORE;
     o->flags = t->flags | flags;
-    o->t_out = t->t_out;
-    o->t_wake = t->t_wake;
+    o->t_out = t_out;
     o->t_in = now;
     o->tid = p->pid;
     o->tgid = p->tgid;
-    o->waker_tid = t->waker_tid;
-    o->waker_tgid = t->waker_tgid;
-    o->waker_kind = t->waker_kind;
+    fill_waker(o, t);
     o->syscall = t->syscall;
     o->file_kind = t->file_kind;
     o->ino = t->ino;
@@ -60,7 +82,7 @@ static __always_inline void emit(struct thread *t, struct task_struct *p, u64 no
 }
 
 /* Why a thread that goes to sleep does so. */
-static __always_inline void explain(struct thread *t, struct task_struct *p)
+static __always_inline void explain(struct thread *t, struct task_struct *p, u64 now)
 {
     struct pt_regs *regs;
     s64 nr;
@@ -70,10 +92,10 @@ static __always_inline void explain(struct thread *t, struct task_struct *p)
     regs = (struct pt_regs *)bpf_task_pt_regs(p);
     nr = REGS_SYSCALL(regs);
     t->syscall = nr;
+    if (t->fault_ip != REGS_IP(regs) || now - t->fault_t > FAULT_CPU_NS)
+        t->fault_ino = t->fault_dev = 0;
     if (nr < 0) {
         t->flags |= BPF_OFF_FAULT;
-        if (t->fault_ip != REGS_IP(regs))
-            t->fault_ino = t->fault_dev = 0;
         return;
     }
     if (nr >= BPF_SYSCALLS)
@@ -109,27 +131,21 @@ static __always_inline void leave(struct thread *t, struct task_struct *task, bo
     t->dev = 0;
     t->magic = 0;
     t->ino = 0;
+    t->run_out = task->se.sum_exec_runtime;
     if (preempted || !state) {
         t->flags = BPF_OFF_RUNNABLE;
-        t->t_wake = now;
-        t->waker_tid = t->waker_tgid = t->waker_kind = 0;
         t->t_out = now;
         return;
     }
-    t->flags &= BPF_OFF_WAKE_IRQ | BPF_OFF_KTHREAD_WAKER;
-    if (!t->t_wake || t->t_wake + EARLY_WAKE_NS < now) {
-        t->t_wake = 0;
-        t->flags = 0;
-        t->waker_tid = t->waker_tgid = t->waker_kind = 0;
-    }
+    t->flags = 0;
     if (state & TASK_UNINTERRUPTIBLE)
         t->flags |= BPF_OFF_UNINTR;
     if (BPF_CORE_READ_BITFIELD(task, in_iowait))
         t->flags |= BPF_OFF_IOWAIT;
     if (t->reclaim)
         t->flags |= BPF_OFF_RECLAIM;
-    explain(t, task);
-    t->t_out = now; /* last: from here on a waker is ours */
+    explain(t, task, now);
+    t->t_out = now;
 }
 
 /* Adds up short preemptions; reports when they are worth a record. */
@@ -141,10 +157,8 @@ static __always_inline void enter_runnable(struct thread *t, struct task_struct 
         t->runnable_ns = sum;
         return;
     }
-    t->t_out = t->t_wake = now - sum;
     t->runnable_ns = 0;
-    t->fault_ino = t->fault_dev = 0;
-    emit(t, p, now, 0);
+    emit(t, p, now - sum, now, 0);
     t->t_in = now;
 }
 
@@ -155,14 +169,27 @@ static __always_inline void enter(struct thread *t, struct task_struct *p, u64 n
     } else {
         if (t->epoll)
             epoll_ready(t);
-        if (t->t_wake < t->t_out) /* raced with the switch: woken at once */
-            t->t_wake = t->t_wake ? t->t_out : 0;
-        emit(t, p, now, 0);
+        emit(t, p, t->t_out, now, 0);
         t->t_in = now;
-        t->fault_ino = t->fault_dev = 0;
     }
+    t->fault_t += now - t->t_out; /* the fault goes on where it was */
     t->t_out = 0;
-    t->t_wake = 0;
+}
+
+/*
+ * A thread leaves that was not seen to come back: some kernels hide the switches of protected
+ * processes, and with them who comes after. What it has run since tells when it came back.
+ */
+static __always_inline void enter_late(struct thread *t, struct task_struct *p, u64 now)
+{
+    u64 ran = p->se.sum_exec_runtime - t->run_out;
+    u64 t_in = now - ran;
+    u64 first = is_woken(t) ? t->t_wake : t->t_out;
+
+    t->epoll = 0; /* its ready list is used up */
+    if (ran > now || t_in < first)
+        t_in = first;
+    enter(t, p, t_in);
 }
 
 SEC("tp_btf/sched_switch")
@@ -185,6 +212,8 @@ int on_switch(u64 *ctx)
 
         if (!now)
             now = bpf_ktime_get_ns();
+        if (out->t_out)
+            enter_late(out, prev, now);
         leave(out, prev, preempted, state, now);
     }
     return 0;
@@ -195,23 +224,21 @@ int on_waking(u64 *ctx)
 {
     struct task_struct *current;
     struct thread *t = thread_of((struct task_struct *)ctx[0]);
+    u32 flags = 0;
 
     if (!t || (t->t_out && (t->t_wake >= t->t_out || (t->flags & BPF_OFF_RUNNABLE))))
         return 0;
-    t->flags &= ~(BPF_OFF_WAKE_IRQ | BPF_OFF_KTHREAD_WAKER);
     current = bpf_get_current_task_btf();
     if (irq_by_stack ? in_interrupt_by_stack(current) : in_interrupt_by_count()) {
-        t->flags |= BPF_OFF_WAKE_IRQ;
-        t->waker_tid = t->waker_tgid = t->waker_kind = 0;
+        flags = BPF_OFF_WAKE_IRQ;
+        t->waker_tid = t->waker_tgid = 0;
     } else {
+        if (current->flags & PF_KTHREAD)
+            flags = BPF_OFF_KTHREAD_WAKER;
         t->waker_tid = current->pid;
         t->waker_tgid = current->tgid;
-        t->waker_kind = 0;
-        if (current->flags & PF_KTHREAD) {
-            t->flags |= BPF_OFF_KTHREAD_WAKER;
-            t->waker_kind = 1;
-        }
     }
+    t->wake_flags = flags;
     t->t_wake = bpf_ktime_get_ns();
     return 0;
 }
@@ -228,6 +255,7 @@ static __always_inline void note_fault(struct thread *t, struct task_struct *p,
     t->fault_ino = FIELD(struct inode, inode, i_ino);
     t->fault_dev = FIELD(struct super_block, sb, s_dev);
     t->fault_ip = REGS_IP((struct pt_regs *)bpf_task_pt_regs(p));
+    t->fault_t = bpf_ktime_get_ns();
 }
 
 SEC("tp_btf/mm_filemap_add_to_page_cache")
@@ -421,6 +449,6 @@ int report_open(struct bpf_iter__task *ctx)
         return 0;
     t = thread_of(p);
     if (t && t->t_out)
-        emit(t, p, bpf_ktime_get_ns(), BPF_OFF_OPEN);
+        emit(t, p, t->t_out, bpf_ktime_get_ns(), BPF_OFF_OPEN);
     return 0;
 }

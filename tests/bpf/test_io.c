@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -33,7 +34,7 @@
 #include <unistd.h>
 
 #define NAP_NS (40 * NS_PER_MS)
-#define SLACK_NS (100 * NS_PER_MS) /* a busy machine is late */
+#define SLACK_NS (500 * NS_PER_MS) /* a busy machine is late */
 #define FILE_PAGES 512
 #define REPLY_BYTES 5000
 
@@ -46,7 +47,7 @@ static void nap(int64_t ns)
 static void assert_about(int64_t got, int64_t want)
 {
     /* shorter: the other side began its nap before this thread went to sleep */
-    if (got < want / 2 || got > want + SLACK_NS)
+    if (got < want / 4 || got > want + SLACK_NS)
         fail_msg("%.3f ms, wanted about %.3f ms", (double)got / NS_PER_MS,
                  (double)want / NS_PER_MS);
 }
@@ -194,8 +195,10 @@ static struct server start_server(void)
     assert_int_equal(listen(listener, 8), 0);
     getsockname(listener, (struct sockaddr *)&at, &size);
     pid_t pid = fork();
-    if (pid == 0)
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when a check fails before stop_server */
         serve(listener);
+    }
     close(listener);
     return (struct server){pid, ntohs(at.sin_port)};
 }
@@ -308,7 +311,7 @@ static void check_replies(const struct bench *b, const char *resource)
     for (size_t i = 0; i < b->count; i++) {
         const struct event_wait *w = &b->events[i].wait;
         if (b->events[i].kind != EVENT_WAIT || w->target != TARGET_SOCKET ||
-            w->tid != (uint32_t)b->job || blocked_ns(w) < NAP_NS / 2)
+            w->tid != (uint32_t)b->job || blocked_ns(w) < NAP_NS / 4)
             continue;
         found++;
         assert_about(blocked_ns(w), NAP_NS);
@@ -424,6 +427,7 @@ static pid_t mount_hello(const char *folder)
     struct statfs fs;
     pid_t pid = fork();
     if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
         execl(HELLO_FUSE, HELLO_FUSE, folder, (char *)NULL);
         _exit(127);
     }
@@ -456,7 +460,7 @@ static void check_fuse(const struct bench *b, const char *folder, uint32_t daemo
     for (size_t i = 0; i < b->count; i++) {
         const struct event_wait *w = &b->events[i].wait;
         if (b->events[i].kind != EVENT_WAIT || w->tid != (uint32_t)b->job ||
-            blocked_ns(w) < NAP_NS / 2)
+            blocked_ns(w) < NAP_NS / 4)
             continue;
         reads++;
         assert_int_equal(w->target, TARGET_FILE);
