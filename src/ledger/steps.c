@@ -154,13 +154,17 @@ struct fetch {
     const struct event_wait *first, *last;
     struct made_by *by; /* of the last delivery; NULL: none came from a loader */
     int64_t fresh;      /* when its newest delivery woke the thread; INT64_MIN: it was there */
+    size_t end;         /* index of the first wait that is not of it */
 };
+
+#define FETCH_WAITS 4096 /* at most: a thread that waits all the time would be looked through for ever */
 
 static struct fetch fetch_from(struct steps *s, const struct thread *th, size_t i)
 {
     const struct event_wait *w = &th->waits.item[i];
     struct fetch f = {w, w, NULL, INT64_MIN};
-    for (; i < th->waits.count; i++) {
+    size_t most = i + FETCH_WAITS;
+    for (; i < th->waits.count && i < most; i++) {
         const struct event_wait *v = &th->waits.item[i];
         if (v != w && launches_between(&s->launches, th, w->t_in, v->t_in))
             break;
@@ -174,6 +178,7 @@ static struct fetch fetch_from(struct steps *s, const struct thread *th, size_t 
         f.by = m;
         f.last = v;
     }
+    f.end = i;
     return f;
 }
 
@@ -193,8 +198,11 @@ void steps_advance(struct steps *s, int64_t until)
             s->at = w->t_in - 1; /* not all of it is known yet */
             return;
         }
-        if (!f.by)
+        if (!f.by) { /* nor is there one in those waits when they are looked at again */
+            for (; i < f.end && th->waits.item[i].t_in <= until; i++)
+                s->at = th->waits.item[i].t_in;
             continue;
+        }
         take(s, th, f.by, f.first->t_out, f.last->t_in, f.fresh);
         s->at = f.last->t_in;
         i = waits_after(&th->waits, s->at);

@@ -12,6 +12,7 @@
 #define BURST_NS (1 * NS_PER_MS)
 #define HANDOVER_NS (6 * NS_PER_MS)
 #define HANDOVER_REACH_NS (20 * NS_PER_MS)
+#define BURST_WAKES 64
 
 static bool goes_to(const struct thread *x, const struct thread *consumer, const struct wake *w)
 {
@@ -32,21 +33,31 @@ static bool same_burst(const struct wake *earlier, const struct wake *later)
 static size_t wake_before(const struct thread *x, const struct thread *consumer, size_t from,
                           int64_t t)
 {
-    for (size_t i = from; i-- > x->wakes.first;)
-        if (x->wakes.item[i].t <= t && goes_to(x, consumer, &x->wakes.item[i]))
+    size_t lo = x->wakes.first, hi = from > lo ? from : lo; /* to the first one after t */
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (x->wakes.item[mid].t > t)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    for (size_t i = lo; i-- > x->wakes.first;)
+        if (goes_to(x, consumer, &x->wakes.item[i]))
             return i;
     return SIZE_MAX;
 }
 
-/* Goes back from wake i to the first wake of its burst. */
+/* Goes back from wake i to the first wake of its burst. Threads that wake each other without a
+ * pause have no bursts: it looks no further than BURST_WAKES. */
 static size_t burst_lead(const struct thread *x, const struct thread *consumer, size_t i)
 {
-    for (;;) {
+    for (int n = 0; n < BURST_WAKES; n++) {
         size_t before = wake_before(x, consumer, i, INT64_MAX);
         if (before == SIZE_MAX || !same_burst(&x->wakes.item[before], &x->wakes.item[i]))
             return i;
         i = before;
     }
+    return i;
 }
 
 /* Did this wait of x end because the consumer's side sent it work? */
@@ -116,11 +127,13 @@ bool turn_find(const struct thread *x, const struct thread *consumer,
 int64_t turn_next(const struct thread *x, const struct thread *consumer, int64_t t)
 {
     const struct wake *last = NULL;
-    for (size_t i = x->wakes.first; i < x->wakes.count; i++) {
+    size_t i = wake_before(x, consumer, x->wakes.count, t);
+    int after = 0;
+    for (i = i == SIZE_MAX ? x->wakes.first : i; i < x->wakes.count; i++) {
         const struct wake *w = &x->wakes.item[i];
         if (!goes_to(x, consumer, w))
             continue;
-        if (w->t > t && !(last && same_burst(last, w)))
+        if (w->t > t && (!last || ++after > BURST_WAKES || !same_burst(last, w)))
             return w->t;
         last = w;
     }
