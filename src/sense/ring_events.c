@@ -230,6 +230,8 @@ int ring_events_finish(struct delivery *d, const struct ring_state *state)
 
     if (state->lost > ring->gaps && state->lost - ring->gaps < (UINT64_C(1) << 50))
         status = emit_lost(d, ring->last_sign, end, state->lost - ring->gaps);
+    if (status >= 0 && ring->complete_until < end) /* it was killed before its next flush */
+        status = emit_lost(d, ring->complete_until, end, 0);
     for (unsigned i = 0; i < RING_DEVICES && status >= 0; i++) {
         if (ring->held[i])
             status = emit_device(d, end, i, (uint32_t)ring->number[i], false);
