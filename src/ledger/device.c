@@ -270,6 +270,11 @@ static void on_walked(void *arg, const struct event_span *span, int64_t adds)
         steps_span(s, span, adds);
 }
 
+void device_flush(struct device *d)
+{
+    account_close(&d->account);
+}
+
 void device_advance(struct device *d, int64_t until, bool last)
 {
     timeline_advance(&d->timeline, until, last, on_segment, on_walked, d);

@@ -65,6 +65,8 @@ bool device_call(struct device *d, const struct event_call *e);
 bool device_unseen(struct device *d, int64_t t0, int64_t t1);
 /* Books up to `until`; `last` books an open gap too. The account must have begun. */
 void device_advance(struct device *d, int64_t until, bool last);
+/* Hands out what the open window holds so far. */
+void device_flush(struct device *d);
 /* When the device was first taken / last released; INT64_MAX / INT64_MIN unknown. */
 int64_t device_taken(const struct device *d);
 int64_t device_released(const struct device *d);

@@ -232,6 +232,13 @@ void ledger_advance(struct ledger *l, int64_t complete_until)
     l->booked = until;
 }
 
+void ledger_flush(struct ledger *l)
+{
+    for (int i = 0; i < LEDGER_DEVICES_MAX; i++)
+        if (l->device[i])
+            device_flush(l->device[i]);
+}
+
 void ledger_finish(struct ledger *l, int64_t t)
 {
     int64_t end = INT64_MIN;

@@ -43,6 +43,8 @@ void ledger_watch_waits(struct ledger *l);
 /* No activity records will come: a device works from a launch to the next synchronisation. */
 void ledger_calls_only(struct ledger *l);
 void ledger_advance(struct ledger *l, int64_t complete_until);
+/* Hands out what the open windows hold so far; what comes after is rows of its own. */
+void ledger_flush(struct ledger *l);
 /* Books everything up to the last release; devices still held are booked up to `t`. */
 void ledger_finish(struct ledger *l, int64_t t);
 
