@@ -51,6 +51,7 @@ struct measure {
     struct replay_cursor cursor[REPLAY_CONSUMERS_MAX];
     struct map holders;  /* (device, pid) that hold */
     bool attached;       /* calls are seen from outside: one made-up device */
+    const char *blind;   /* why devices are not seen at all; NULL: they are */
     int status;          /* of the recording: the first failure */
     struct error error;
 };
@@ -115,9 +116,24 @@ static void on_chain(void *arg, const struct chain_example *chain)
                           &m->error));
 }
 
+/* Numbered as they were first seen; once NVML's numbers are known, those are told. */
+static void number_accelerator(struct measure *m, const struct fact *fact)
+{
+    char id[96];
+    for (size_t i = 0; i < m->accelerators; i++) {
+        const struct probe_accelerator *a = probe_rings_accelerator(m->rings, i);
+        if (strcmp(a->uuid, fact->subject))
+            continue;
+        snprintf(id, sizeof(id), "%.*s:%.0f", (int)strcspn(a->id, ":"), a->id, fact->number);
+        check(m, record_accelerator(m->record, (uint32_t)i, id, a->name, a->simulated, &m->error));
+    }
+}
+
 static int on_fact(void *arg, const struct fact *fact)
 {
     struct measure *m = arg;
+    if (!strcmp(fact->kind, "gpu") && !strcmp(fact->name, "index"))
+        number_accelerator(m, fact);
     check(m, record_fact(m->record, fact, &m->error));
     return 0;
 }
@@ -170,6 +186,7 @@ static void write_deliveries(struct measure *m)
 static void commit(struct measure *m)
 {
     int64_t t0, t1;
+    ledger_flush(m->ledger); /* a killed gpufeed has lost what it did not commit */
     write_names(m);
     write_deliveries(m);
     if (ledger_span(m->ledger, &t0, &t1))
@@ -187,6 +204,13 @@ static int open_recording(struct measure *m, struct error *e)
     return record_create(m->o.path, &meta, &m->record, e);
 }
 
+/* Empty counts as not set, as for the driver. */
+static bool injected_already(void)
+{
+    const char *set = getenv("CUDA_INJECTION64_PATH");
+    return set && *set;
+}
+
 static int make_environment(struct measure *m, struct error *e)
 {
     int n = 0;
@@ -196,7 +220,7 @@ static int make_environment(struct measure *m, struct error *e)
         m->env[n++] = ringdir_sim_env("LD_LIBRARY_PATH=", m->o.sim_dir, true);
         m->env[n++] = mem_strdup("GPUFEED_SIMULATE=1");
     }
-    if (!m->o.attach && !getenv("CUDA_INJECTION64_PATH"))
+    if (!m->o.attach && !injected_already())
         m->env[n++] = ringdir_probe_env();
     for (int i = 0; i < n; i++)
         if (!m->env[i])
@@ -237,9 +261,11 @@ int measure_open(const struct measure_options *options, struct measure **ret, st
         measure_close(m);
         return rc;
     }
-    if (getenv("CUDA_INJECTION64_PATH") && !options->attach)
+    if (injected_already() && !options->attach) {
+        m->blind = "CUDA_INJECTION64_PATH was set already";
         note(m, "CUDA_INJECTION64_PATH was set already and is left as it is: the device is not "
                 "observed; unset it to see what runs there");
+    }
     *ret = m;
     return STATUS_OK;
 }
@@ -288,6 +314,8 @@ void measure_watch(struct measure *m, pid_t pid)
         ledger_watch_waits(m->ledger);
     if (m->o.attach && m->watcher.bpf)
         attach_calls(m, (uint32_t)pid);
+    else if (m->o.attach)
+        m->blind = "driver calls of a running job are seen with CAP_BPF and CAP_PERFMON only";
     sources_start(&m->sources, &so, measure_now());
     m->sources_started = true;
 }
@@ -368,11 +396,19 @@ static struct record_end costs(struct measure *m, int exit_code, int64_t now)
     };
 }
 
-/* A job that never touched a device leaves one line saying so. */
+/* A job that never touched a device leaves one line saying so; where we could not look, nobody
+ * knows whether it did. */
 static void note_no_device(struct measure *m)
 {
     int64_t t0, t1;
-    if (!ledger_span(m->ledger, &t0, &t1))
+    if (ledger_span(m->ledger, &t0, &t1))
+        return;
+    if (!m->blind && probe_rings_totals(m->rings).blind)
+        m->blind = "the probe found no CUPTI that it could use";
+    struct fact unseen = {"job", "", "device_unseen", m->blind, NAN, "", "gpufeed"};
+    if (m->blind)
+        on_fact(m, &unseen);
+    else
         note(m, "the job never took an accelerator: nothing to account for (is it a CUDA program? "
                 "without a GPU, --simulate gives it a simulated one)");
 }
@@ -384,9 +420,9 @@ int measure_finish(struct measure *m, int exit_code, struct error *e)
     drain(m, now);
     watcher_finish(&m->watcher, now);
     ledger_finish(m->ledger, now);
+    write_names(m);
     write_facts(m, now);
     note_no_device(m);
-    write_names(m);
     write_deliveries(m);
     if (ledger_span(m->ledger, &t0, &t1))
         check(m, record_span(m->record, t0, t1, &m->error));

@@ -9,6 +9,7 @@
 static const struct {
     const char *kind, *name, *label; /* with a subject: "LABEL of SUBJECT" */
 } shown[] = {
+    {"job", "device_unseen", "devices not seen"},
     {"job", "cores_allowed", "cores allowed"},
     {"job", "cores_spare", "cores idle on average"},
     {"loader", "workers", "loader workers"},

@@ -89,6 +89,15 @@ static bool has_finding(const struct report *r, const char *id)
     return false;
 }
 
+/* Devices could not be looked at: that no time stands in the ledger says nothing. */
+static bool devices_unseen(const struct report *r)
+{
+    for (size_t i = 0; i < r->evidence.count; i++)
+        if (!strcmp(r->evidence.items[i].name, "devices not seen"))
+            return true;
+    return false;
+}
+
 static double speedup(const struct report *r, double gain_seconds)
 {
     double left = unit_seconds(r->span_ns) - gain_seconds;
@@ -201,7 +210,9 @@ static char *sentence(const struct report *r, const struct sums *s, const char *
     struct str out = {0};
     double faster = r->verdict.faster_accelerator_max_speedup;
     if (!r->accelerator_count || s->total <= 0) {
-        str_add(&out, "The job never held an accelerator.");
+        str_add(&out, devices_unseen(r) ? "What the job did on its accelerators was not seen."
+                      : r->cut_short    ? "The recording ends before an accelerator was seen."
+                                        : "The job never held an accelerator.");
     } else {
         add_gpus(&out, r);
         str_addf(&out, " computed %s of %s",
