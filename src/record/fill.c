@@ -73,6 +73,13 @@ static int set_text(char **to, sqlite3_stmt *s, int column)
     return failed;
 }
 
+/* What cannot be is not known. */
+static double amount(sqlite3_stmt *s, int column)
+{
+    double v = sqlite3_column_double(s, column);
+    return sqlite3_column_type(s, column) != SQLITE_NULL && v >= 0 && isfinite(v) ? v : NAN;
+}
+
 static int set_meta(struct report *r, struct fill_meta *m, const char *key, sqlite3_stmt *s)
 {
     const struct {
@@ -99,14 +106,14 @@ static int set_meta(struct report *r, struct fill_meta *m, const char *key, sqli
             *ints[i].to = sqlite3_column_int64(s, 1);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         if (!strcmp(key, numbers[i].key))
-            *numbers[i].to = sqlite3_column_double(s, 1);
+            *numbers[i].to = amount(s, 1);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         if (!strcmp(key, texts[i].key) && set_text(texts[i].to, s, 1))
             return -1;
     if (!strcmp(key, "exit_code"))
         r->exit_code = sqlite3_column_int(s, 1);
     else if (!strcmp(key, "events_lost"))
-        r->tool.events_lost = (uint64_t)sqlite3_column_int64(s, 1);
+        r->tool.events_lost = sqlite3_column_int64(s, 1) > 0 ? (uint64_t)sqlite3_column_int64(s, 1) : 0;
     else if (!strcmp(key, "finished"))
         m->finished = true;
     return 0;

@@ -51,6 +51,32 @@ static struct report_accelerator *add_accelerator(struct report *r, struct numbe
     return a;
 }
 
+/* The id of the accelerator at `index` ends in a device number and is no other's. */
+static bool good_id(const struct report *r, size_t index)
+{
+    const char *id = r->accelerators[index].id, *colon = strrchr(id, ':');
+    if (!colon || !colon[1] || strspn(colon + 1, "0123456789") != strlen(colon + 1))
+        return false;
+    for (size_t i = 0; i < index; i++)
+        if (!strcmp(r->accelerators[i].id, id))
+            return false;
+    return true;
+}
+
+/* The id that a writer of ours would have given; false: out of memory. */
+static bool mend_id(struct report *r, size_t index)
+{
+    struct str id = {0};
+    if (good_id(r, index))
+        return true;
+    str_addf(&id, "%.64s:%zu", r->accelerators[index].id, index);
+    if (id.failed)
+        return false;
+    free(r->accelerators[index].id);
+    r->accelerators[index].id = id.data;
+    return true;
+}
+
 static int read_accelerators(struct recording *db, struct report *r, struct numbers *n,
                              struct error *e)
 {
@@ -68,7 +94,7 @@ static int read_accelerators(struct recording *db, struct report *r, struct numb
         a->id = db_text(s, 1, &failed);
         a->name = db_text(s, 2, &failed);
         a->simulated = sqlite3_column_int(s, 3) != 0;
-        if (failed || !a->id || !a->name)
+        if (failed || !a->id || !a->name || !mend_id(r, r->accelerator_count - 1))
             return fill_no_memory(db, e);
     }
     return rc == SQLITE_DONE ? STATUS_OK : recording_error(db, e, "reading it");

@@ -75,7 +75,7 @@ static int remove_beside(const char *path, const char *suffix, struct error *e)
     int status = STATUS_OK;
     if (name.failed)
         status = error_set(e, STATUS_MEMORY, "out of memory");
-    else if (unlink(str_text(&name)) && errno != ENOENT)
+    else if (access(str_text(&name), F_OK) == 0 && unlink(str_text(&name)) && errno != ENOENT)
         status = error_errno(e, "cannot replace \"%s\"", str_text(&name));
     str_clear(&name);
     return status;
@@ -122,6 +122,17 @@ static int set_up(struct record *r, const struct record_meta *meta, struct error
     return status;
 }
 
+/* SQLite does not say why it cannot. */
+static bool may_write(const char *path, int *ret_status, struct error *e)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0)
+        *ret_status = error_errno(e, "cannot write \"%s\"", path);
+    else
+        close(fd);
+    return fd >= 0;
+}
+
 int record_create(const char *path, const struct record_meta *meta, struct record **ret,
                   struct error *e)
 {
@@ -136,6 +147,10 @@ int record_create(const char *path, const struct record_meta *meta, struct recor
     if (!r || !(r->path = mem_strdup(path))) {
         free(r);
         return error_set(e, STATUS_MEMORY, "out of memory");
+    }
+    if (!may_write(path, &status, e)) {
+        record_close(r);
+        return status;
     }
     int rc = sqlite3_open_v2(
         path, &r->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE, NULL);
