@@ -3,11 +3,46 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+static int executable(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st))
+        return errno;
+    if (S_ISDIR(st.st_mode))
+        return EACCES;
+    return access(path, X_OK) ? errno : 0;
+}
+
+int job_find(const char *name)
+{
+    char path[PATH_MAX];
+    const char *at = getenv("PATH"), *end;
+    int worst = ENOENT;
+    if (strchr(name, '/'))
+        return executable(name);
+    for (at = at ? at : "/bin:/usr/bin"; name[0]; at = end + 1) {
+        end = strchrnul(at, ':');
+        int n = snprintf(path, sizeof(path), "%.*s%s%s", (int)(end - at), at, end > at ? "/" : "",
+                         name);
+        int err = n < (int)sizeof(path) ? executable(path) : ENAMETOOLONG;
+        if (!err)
+            return 0;
+        if (err == EACCES)
+            worst = err;
+        if (!*end)
+            break;
+    }
+    return worst;
+}
 
 static _Noreturn void child(const struct job *job, int gate, int report, char *const *argv,
                             const char *const *env)
@@ -20,6 +55,7 @@ static _Noreturn void child(const struct job *job, int gate, int report, char *c
         _exit(JOB_NOT_EXECUTABLE); /* gpufeed is gone: do not run unseen */
     for (; env && *env; env++)
         putenv((char *)*env);
+    signal(SIGPIPE, job->pipe_was);
     sigprocmask(SIG_SETMASK, &job->was, NULL);
     execvp(argv[0], argv);
     int err = errno;

@@ -26,11 +26,14 @@ struct job {
     int gate;     /* writing end; -1 once open */
     int report;   /* reading end: errno of a failed exec */
     sigset_t was; /* the signal mask that the job gets back */
+    void (*pipe_was)(int); /* and what SIGPIPE did */
     bool ended;
     int code;        /* as a shell would say it */
     int exec_errno;  /* 0: the command was started */
 };
 
+/* 0: there is such a program, to be executed; else the errno that running it would give. */
+int job_find(const char *name);
 /* Forks. `env` are NAME=VALUE texts that are added to the environment. */
 int job_fork(struct job *job, char *const *argv, const char *const *env, struct error *e);
 /* Lets the command run. */

@@ -3,6 +3,7 @@
  * gpufeed: what accelerators wait for, what that costs, and what to change.
  */
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 
 #include <locale.h>
 #include <stdarg.h>
@@ -18,17 +19,16 @@ static const struct command *const commands[] = {&cmd_run, &cmd_record, &cmd_rep
 int cmd_usage(const struct command *c, const char *fmt, ...)
 {
     va_list ap;
-    fprintf(stderr, "gpufeed %s: ", c->name);
     va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
+    say_va(c->name, fmt, ap);
     va_end(ap);
-    fprintf(stderr, "\nTry 'gpufeed %s --help'.\n", c->name);
+    fprintf(stderr, "Try 'gpufeed %s --help'.\n", c->name);
     return EXIT_USAGE;
 }
 
 int cmd_fail(const struct command *c, const struct error *e)
 {
-    fprintf(stderr, "gpufeed %s: %s\n", c->name, e->text);
+    say(c->name, "%s", e->text);
     return e->status == STATUS_DENIED ? EXIT_DENIED : EXIT_USAGE;
 }
 
@@ -70,6 +70,6 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < COMMANDS; i++)
         if (!strcmp(argv[1], commands[i]->name))
             return commands[i]->run(argc - 1, argv + 1);
-    fprintf(stderr, "gpufeed: there is no verb \"%s\". Try 'gpufeed --help'.\n", argv[1]);
+    say(NULL, "there is no verb \"%s\". Try 'gpufeed --help'.", argv[1]);
     return EXIT_USAGE;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "cmd/show.h"
 #include "measure/measure.h"
 
@@ -123,8 +124,7 @@ static void name_job(struct record_command *o)
         fclose(f);
     }
     snprintf(o->title, sizeof(o->title), "%s (pid %d)", comm, (int)o->pid);
-    if (!o->path[0])
-        snprintf(o->path, sizeof(o->path), "./%s-%d.gpufeed", comm, (int)o->pid);
+    say_default_path(o->path, sizeof(o->path), comm, o->pid);
 }
 
 /* Until the job ends, the time is up, or somebody asks to stop. */
@@ -143,7 +143,7 @@ static void watch(struct measure *m, const struct record_command *o, int pidfd)
     while (measure_now() < end && !p[0].revents && !p[1].revents) {
         poll(p, 2, measure_poll_ms(m));
         if (measure_tick(m, &e))
-            fprintf(stderr, "gpufeed record: %s; the rest is not recorded\n", e.text);
+            say(cmd_record.name, "%s; the rest is not recorded", e.text);
     }
     close(p[0].fd);
 }
@@ -174,12 +174,12 @@ static int record(int argc, char **argv)
     measure_watch(m, o.pid);
     watch(m, &o, pidfd);
     if (measure_finish(m, -1, &e))
-        fprintf(stderr, "gpufeed record: %s\n", e.text);
+        say(cmd_record.name, "%s", e.text);
     measure_close(m);
     close(pidfd);
     code = show_recording(&cmd_record, o.path, &o.show, stdout);
     if (!o.show.quiet && !o.show.json)
-        fprintf(stderr, "recording: %s\n", o.path);
+        say_recording(o.path);
     return code;
 }
 

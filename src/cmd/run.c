@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/cmd.h"
 #include "cmd/job.h"
+#include "cmd/say.h"
 #include "cmd/show.h"
 #include "measure/measure.h"
 #include "measure/ringdir.h"
@@ -16,6 +17,7 @@
 
 /* A command that forks away gets this long to take a device in what it left behind. */
 #define FORKED_AWAY_NS (2 * NS_PER_S)
+#define SIMULATED_MAX 16 /* doc/sim.md */
 
 static const char help_text[] =
     "usage: gpufeed run [options] -- COMMAND [ARGUMENT...]\n"
@@ -70,11 +72,12 @@ static const struct option long_options[] = {SHOW_OPTIONS,
 static bool simulate(struct run_options *o, const char *devices, const char **bad)
 {
     static const char *const names[] = {"sim", "../lib/gpufeed/sim", NULL};
-    const char *set = getenv("GPUFEED_SIM_DEVICES");
-    int n = devices ? atoi(devices) : set ? atoi(set) : 1;
-    if (n < 1 || n > 64)
-        *bad = "--simulate wants 1 to 64 accelerators";
-    snprintf(o->sim_devices, sizeof(o->sim_devices), "GPUFEED_SIM_DEVICES=%d", n);
+    const char *set = getenv("GPUFEED_SIM_DEVICES"), *text = devices ? devices : set ? set : "1";
+    char *end;
+    long n = strtol(text, &end, 10);
+    if (end == text || *end || n < 1 || n > SIMULATED_MAX)
+        *bad = "--simulate wants 1 to 16 accelerators";
+    snprintf(o->sim_devices, sizeof(o->sim_devices), "GPUFEED_SIM_DEVICES=%ld", n);
     setenv("GPUFEED_SIM_DEVICES", strchr(o->sim_devices, '=') + 1, 1); /* for NVML, in here */
     if (!ringdir_beside(o->sim_dir, sizeof(o->sim_dir), names))
         *bad = "the simulated accelerator is not beside this program: run it from its build folder "
@@ -138,14 +141,6 @@ static void title_of(char *const *argv, struct str *title)
         str_addf(title, "%s%s", title->len ? " " : "", *argv);
 }
 
-static void default_path(struct run_options *o, pid_t pid)
-{
-    const char *base = strrchr(o->argv[0], '/');
-    base = base && base[1] ? base + 1 : o->argv[0];
-    if (!o->path[0])
-        snprintf(o->path, sizeof(o->path), "./%.200s-%d.gpufeed", base, (int)pid);
-}
-
 /* Signals that end a run come through a descriptor; the job keeps their usual effect. */
 static int open_signals(sigset_t *was)
 {
@@ -160,16 +155,25 @@ static int open_signals(sigset_t *was)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* The terminal sends Ctrl-C to the job itself; what was sent to us alone is passed on. */
-static void pass_signals(int fd, const struct job *job)
+/* The terminal sends Ctrl-C to the job itself; what was sent to us alone is passed on. True: a
+ * signal came when the job had ended, so it is for us. */
+static bool pass_signals(int fd, const struct job *job)
 {
     struct signalfd_siginfo si;
-    while (read(fd, &si, sizeof(si)) == (ssize_t)sizeof(si))
-        if (si.ssi_signo != SIGCHLD && si.ssi_code <= 0 && !job->ended)
+    bool ours = false;
+    while (read(fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
+        if (si.ssi_signo == SIGCHLD)
+            continue;
+        if (job->ended)
+            ours = true;
+        else if (si.ssi_code <= 0)
             kill(job->pid, (int)si.ssi_signo);
+    }
+    return ours;
 }
 
-/* Measures until the command ended and nothing that it left behind holds a device. */
+/* Measures until the command ended and nothing that it left behind holds a device, or somebody
+ * asks to stop waiting for that. */
 static void measure_until_end(struct measure *m, struct job *job, int signals)
 {
     struct error e = {0};
@@ -177,22 +181,23 @@ static void measure_until_end(struct measure *m, struct job *job, int signals)
     for (;;) {
         struct pollfd p = {.fd = signals, .events = POLLIN};
         poll(&p, 1, measure_poll_ms(m));
-        pass_signals(signals, job);
+        bool stop = pass_signals(signals, job);
         if (measure_tick(m, &e))
-            fprintf(stderr, "gpufeed run: %s; the job goes on, the rest is not recorded\n", e.text);
+            say(cmd_run.name, "%s; the job goes on, the rest is not recorded", e.text);
         bool left = job_reap(job);
         if (!job->ended)
             continue;
         if (!ended)
             ended = measure_now();
-        if (!left || (!measure_holds_device(m) && measure_now() - ended > FORKED_AWAY_NS))
+        if (stop || !left || (!measure_holds_device(m) && measure_now() - ended > FORKED_AWAY_NS))
             return;
     }
 }
 
-static void say_exec_failed(const struct job *job, const char *command)
+static int cannot_run(const char *command, int err)
 {
-    fprintf(stderr, "gpufeed run: cannot run \"%s\": %s\n", command, strerror(job->exec_errno));
+    say(cmd_run.name, "cannot run \"%s\": %s", command, strerror(err));
+    return err == ENOENT ? JOB_NOT_FOUND : JOB_NOT_EXECUTABLE;
 }
 
 /* The job with nobody watching: what is left when measuring cannot begin. */
@@ -215,16 +220,15 @@ static int measured(struct run_options *o, struct measure *m, struct job *job, i
     job_go(job);
     measure_until_end(m, job, signals);
     if (measure_finish(m, job->code, &e))
-        fprintf(stderr, "gpufeed run: %s\n", e.text);
+        say(cmd_run.name, "%s", e.text);
     measure_close(m);
     if (job->exec_errno) {
-        say_exec_failed(job, o->argv[0]);
         unlink(o->path);
-        return job->code;
+        return cannot_run(o->argv[0], job->exec_errno);
     }
     int shown = show_recording(&cmd_run, o->path, &o->show, stderr);
     if (!o->show.quiet && !o->show.json)
-        fprintf(stderr, "recording: %s\n", o->path);
+        say_recording(o->path);
     return job->code == 0 && shown == EXIT_FINDINGS ? EXIT_FINDINGS : job->code;
 }
 
@@ -238,19 +242,28 @@ static int run(int argc, char **argv)
     int code = parse(argc, argv, &o);
     if (code >= 0)
         return code;
+    int err = job_find(o.argv[0]);
+    if (err) /* before an older recording of that name is replaced */
+        return cannot_run(o.argv[0], err);
     title_of(o.argv, &title);
-    default_path(&o, getpid());
+    say_default_path(o.path, sizeof(o.path), o.argv[0], getpid());
     o.measure.path = o.path;
     o.measure.title = str_text(&title);
     o.measure.version = GPUFEED_VERSION;
     int signals = open_signals(&job.was);
+    job.pipe_was = signal(SIGPIPE, SIG_IGN); /* our report's reader may go: no failure of the job */
     int rc = measure_open(&o.measure, &m, &e);
     if (rc)
-        fprintf(stderr, "gpufeed run: %s; the command runs unmeasured\n", e.text);
+        say(cmd_run.name, "%s; the command runs unmeasured", e.text);
     const char *env[16] = {0};
+    char *sim = !m && o.measure.sim_dir
+                    ? ringdir_sim_env("LD_LIBRARY_PATH=", o.measure.sim_dir, true)
+                    : NULL; /* the simulated devices are there all the same */
     int n = 0;
-    for (const char *const *v = m ? measure_environment(m) : NULL; v && *v && n < 14; v++)
+    for (const char *const *v = m ? measure_environment(m) : NULL; v && *v && n < 13; v++)
         env[n++] = *v;
+    if (sim)
+        env[n++] = sim;
     if (o.sim_devices[0])
         env[n++] = o.sim_devices;
     if (job_fork(&job, o.argv, env, &e)) {
@@ -260,6 +273,7 @@ static int run(int argc, char **argv)
         code = m ? measured(&o, m, &job, signals) : run_unmeasured(&job, signals);
     }
     close(signals);
+    free(sim);
     str_clear(&title);
     return code;
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void show_init(struct show_options *o)
@@ -23,6 +24,7 @@ void show_init(struct show_options *o)
 bool show_option(struct show_options *o, int option, const char *value, const char **bad)
 {
     char *end;
+    struct stat st;
     switch (option) {
     case SHOW_PRICE:
         o->price = strtod(value, &end);
@@ -36,6 +38,8 @@ bool show_option(struct show_options *o, int option, const char *value, const ch
         return true;
     case SHOW_RULES:
         o->rules = value;
+        if (stat(value, &st) || !S_ISDIR(st.st_mode))
+            *bad = "--rules wants a folder with rules in files NAME.sql";
         return true;
     case SHOW_JSON:
         o->json = true;
@@ -89,9 +93,23 @@ static void render(const struct report *r, const struct show_options *o, FILE *s
     }
 }
 
+/* A device, a pipe or a link stays what it is. */
+static int write_through(const struct str *text, const char *to, struct error *e)
+{
+    FILE *f = fopen(to, "we");
+    if (!f)
+        return error_errno(e, "cannot write \"%s\"", to);
+    bool ok = fwrite(str_text(text), 1, text->len, f) == text->len;
+    ok = fclose(f) == 0 && ok;
+    return ok ? STATUS_OK : error_errno(e, "cannot write \"%s\"", to);
+}
+
 static int write_file(const struct str *text, const char *to, struct error *e)
 {
     char tmp[PATH_MAX];
+    struct stat st;
+    if (lstat(to, &st) == 0 && !S_ISREG(st.st_mode))
+        return write_through(text, to, e);
     if (snprintf(tmp, sizeof(tmp), "%s.part", to) >= (int)sizeof(tmp))
         return error_set(e, STATUS_INPUT, "cannot write \"%s\": the name is too long", to);
     FILE *f = fopen(tmp, "we");
