@@ -367,7 +367,8 @@ void gap_explain(struct threads *threads, const struct intern *names, const stru
                  struct shares *ret, enum evidence *evidence, struct walk_links *links)
 {
     struct explaining x = {.threads = threads, .gap = gap, .th = gap->thread, .a = gap->t0, .out = ret,
-                           .nobody_cause = CAUSE_UNKNOWN, .evidence = EVIDENCE_CHAIN};
+                           .nobody_cause = CAUSE_UNKNOWN,
+                           .evidence = threads->sampled ? EVIDENCE_SAMPLED : EVIDENCE_CHAIN};
     if (!gap->thread) {
         shares_add(ret, CAUSE_UNKNOWN, 0, gap->t1 - gap->t0);
         *evidence = EVIDENCE_DEVICE;

@@ -147,6 +147,7 @@ bool threads_wait(struct threads *t, const struct event_wait *e)
     }
     th->waits.item[th->waits.count++] = *e;
     t->waits_held++;
+    t->sampled |= (e->flags & WAIT_SAMPLED) != 0;
     if (e->target == TARGET_SOCKET && e->channel && !remember_socket(t, e))
         return false;
     return !e->waker_tid || (e->flags & WAIT_WAKER_IRQ) || remember_wake(t, e);

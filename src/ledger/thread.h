@@ -64,6 +64,7 @@ struct threads {
     struct map makers;   /* tgid -> tid of the maker << 32 | tid that it hands over to */
     size_t waits_held;
     uint64_t forgotten; /* waits dropped before their time to stay in bounds */
+    bool sampled;       /* waits come from samples: so does what lies between them */
 };
 
 void threads_clear(struct threads *t);
