@@ -104,7 +104,7 @@ static bool woken_by_exit(const struct explaining *x, const struct event_wait *w
     if (!y->alive && y->exit > w->t_wake - EXIT_NS && y->exit < w->t_wake + EXIT_NS)
         return true;
     /* its process ended before anything was launched: what it woke us with was no batch */
-    return leader && !leader->alive && leader->exit > w->t_wake - EXIT_NS &&
+    return leader && !leader->alive && leader->exit > w->t_out - EXIT_NS &&
            leader->exit < x->gap->t1;
 }
 
@@ -239,22 +239,22 @@ static void take_outside_calls(struct explaining *x, const struct event_wait *w,
     }
 }
 
-/* When the thread last made a child while on a core in [p0, p1]; p0: it made none. */
-static int64_t last_fork(const struct explaining *x, int64_t p0, int64_t p1)
+/* When the thread last made a child before the launch; x->a: it made none. */
+static int64_t last_fork(const struct explaining *x)
 {
-    int64_t last = p0;
+    int64_t last = x->a;
     for (size_t i = 0; i < x->walk.threads->count; i++) {
         const struct thread *y = x->walk.threads->list[i];
-        if (y->tid == y->tgid && y->parent_tgid == x->th->tgid && y->start > last && y->start <= p1)
+        if (y->tid == y->tgid && y->parent_tgid == x->th->tgid && y->start > last && y->start <= x->b)
             last = y->start;
     }
     return last;
 }
 
-/* CPU time up to the last fork is the making of workers. */
-static void take_forks(struct explaining *x, int64_t p0, int64_t p1)
+/* CPU time up to the last fork is the ending of old workers and the making of new ones. */
+static void take_forks(struct explaining *x, int64_t p0, int64_t p1, int64_t last)
 {
-    int64_t ns = p1 > p0 ? last_fork(x, p0, p1) - p0 : 0;
+    int64_t ns = overlap(p0, p1, x->a, last);
     shares_add(x->out, CAUSE_STARTUP, 0, ns);
     x->cpu -= ns;
 }
@@ -263,15 +263,13 @@ static void take_waits(struct explaining *x)
 {
     const struct waits *ws = &x->th->waits;
     int64_t at = x->a;
-    bool forks = x->b - x->a >= FORK_GAP_NS;
+    int64_t last = x->b - x->a >= FORK_GAP_NS ? last_fork(x) : x->a;
     for (size_t i = waits_after(ws, x->a); i < ws->count && ws->item[i].t_out < x->b; i++) {
-        if (forks)
-            take_forks(x, at, ws->item[i].t_out);
+        take_forks(x, at, ws->item[i].t_out, last);
         take_wait(x, &ws->item[i]);
         at = ws->item[i].t_in;
     }
-    if (forks)
-        take_forks(x, at, x->b);
+    take_forks(x, at, x->b, last);
 }
 
 /* The launch itself: the thread may have lost its core inside the driver. */

@@ -281,6 +281,7 @@ static void compose(struct walk *k, const struct thread *x, int64_t t0, int64_t 
         m.nobody -= share;
     }
     k->maker = made;
+    k->own_cpu = m.cpu;
     shares_add(out, m.nobody_cause, 0, m.nobody);
     shares_add(out, cpu_cause(k, &m), 0, m.cpu);
     if (k->links)
@@ -331,6 +332,8 @@ static void add_creator(struct walk *k, const struct thread *x, const struct thr
     if (!turn_find(creator, x, k->chain, k->depth, x->start, &before) || before.t1 <= before.t0)
         return;
     before.t1 = x->start;
+    if (before.first) /* the hand-over's own start belongs to the process's */
+        shares_move(s, CAUSE_PREPARE, CAUSE_STARTUP, k->own_cpu);
     struct shares made = {.count = 0};
     compose(k, creator, before.t0, before.t1, &made);
     if (before.first)

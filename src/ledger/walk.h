@@ -48,6 +48,7 @@ struct walk {
     const struct thread *chain[WALK_DEPTH_MAX]; /* root first */
     int depth;
     struct maker maker;
+    int64_t own_cpu; /* of the thread composed last */
     struct walk_links *links; /* wanted where not NULL */
 };
 
