@@ -13,8 +13,9 @@
 
 #include <stdlib.h>
 
-#define LONG_WAIT NS_PER_MS /* of a step for an unknown delivery */
-#define NEAR NS_PER_MS      /* a hand-over takes as long */
+#define LONG_WAIT NS_PER_MS    /* of a step for an unknown delivery */
+#define NEAR NS_PER_MS         /* a hand-over takes as long */
+#define LABEL (10 * NS_PER_MS) /* where a startup ends is not known better */
 #define STARTUPS_TRIED 256u
 #define STARTUP_TIMES 3.0 /* a usual item */
 #define STARTUP_LEAST (20 * NS_PER_MS)
@@ -68,7 +69,7 @@ static uint32_t unseen_first(const struct build *b, struct taking *k, const stru
         int64_t made = d->start + ns, work = made + time_unpack(d->idle);
         if (work + NEAR < s->t0 && i == k->from)
             k->from++;
-        if (made - NEAR > s->t1 || work + NEAR < s->t1 || made <= latest || made < s->t0 ||
+        if (made - LABEL > s->t1 || work + NEAR < s->t1 || made <= latest || made < s->t0 ||
             k->seen[k->startups[i]] == 2)
             continue;
         latest = made;

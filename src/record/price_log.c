@@ -2,6 +2,7 @@
 #include "record/price_log.h"
 
 #include "base/mem.h"
+#include "base/unit.h"
 #include "record/fill.h"
 
 #include <math.h>
@@ -11,9 +12,11 @@
 
 #define MAKES_LITTLE 10 /* one in so many */
 
+#define KNOWN 0.5 /* of the span: deliveries of less of it tell no gains */
+
 struct price_log {
     struct replay_log *log; /* owned */
-    struct replay *replay;  /* owned; reads log */
+    struct replay *replay;  /* owned; reads log. NULL: too little is known */
 };
 
 void price_free(struct price_log *log)
@@ -66,6 +69,29 @@ static int note_bad(struct recording *db, struct report *r, const struct error *
     return ok ? STATUS_OK : fill_no_memory(db, e);
 }
 
+/* Time of the longest consumer's steps, those dropped included. */
+static int64_t known_ns(const struct replay_log *log)
+{
+    struct replay_consumer_info info;
+    int64_t most = 0;
+    for (int c = 0; replay_consumer_info(log, c, &info); c++)
+        if (info.steps && info.last_ns - info.first_ns + info.dropped_ns > most)
+            most = info.last_ns - info.first_ns + info.dropped_ns;
+    return most;
+}
+
+static bool note_little(struct report *r, int64_t ns)
+{
+    char known[32], span[32];
+    struct str line = {0};
+    str_addf(&line, "gains are upper bounds: deliveries are known of %s of %s",
+             unit_format_ns(known, sizeof(known), ns),
+             unit_format_ns(span, sizeof(span), r->span_ns));
+    bool ok = !line.failed && fill_note(r, str_text(&line));
+    str_clear(&line);
+    return ok;
+}
+
 int price_load(struct recording *db, struct report *r, struct price_log **ret, struct error *e)
 {
     struct error bad = {0};
@@ -79,12 +105,16 @@ int price_load(struct recording *db, struct report *r, struct price_log **ret, s
     int status = decode(db, p->log, &bad, e);
     if (!status && bad.status)
         status = note_bad(db, r, &bad, e);
-    if (!status && !bad.status && replay_log_consumers(p->log)) {
+    int64_t known = known_ns(p->log);
+    bool little = (double)known < KNOWN * (double)r->span_ns;
+    if (!status && !bad.status && known && little && !note_little(r, known))
+        status = fill_no_memory(db, e);
+    if (!status && !bad.status && known && !little) {
         p->replay = replay_new(p->log, &setup, &bad);
         if (!p->replay && bad.status == STATUS_MEMORY)
             status = fill_no_memory(db, e);
     }
-    if (status || !p->replay)
+    if (status || bad.status || !known)
         price_free(p);
     else
         *ret = p;
@@ -153,8 +183,8 @@ size_t price_facts(const struct price_log *log, struct rule_fact facts[PRICE_FAC
         facts[n++] = (struct rule_fact){"loader", "in_main", 1, "1", false};
     else if (m.workers)
         facts[n++] = (struct rule_fact){"loader", "workers", m.workers, "count", true};
-    if (!in_main && replay_learnt(log->replay, 0, &learnt) && learnt.workers && learnt.depth &&
-        !learnt.depth_bound)
+    if (!in_main && log->replay && replay_learnt(log->replay, 0, &learnt) && learnt.workers &&
+        learnt.depth && !learnt.depth_bound)
         facts[n++] = (struct rule_fact){"loader", "depth", learnt.depth, "count", false};
     return n;
 }
@@ -163,7 +193,7 @@ size_t price_facts(const struct price_log *log, struct rule_fact facts[PRICE_FAC
 static bool deeper(const struct price_log *log, double factor, struct replay_scenario *ret)
 {
     struct replay_learnt learnt;
-    if (!replay_learnt(log->replay, 0, &learnt) || !learnt.workers || !learnt.depth)
+    if (!log->replay || !replay_learnt(log->replay, 0, &learnt) || !learnt.workers || !learnt.depth)
         return false;
     ret->depth_times = factor * learnt.workers / learnt.depth;
     return ret->depth_times > 1;
