@@ -3,24 +3,27 @@
 
 #include "base/unit.h"
 #include "ledger/crowd.h"
+#include "ledger/turn.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define GROUPS_MAX 8
-/* A child that woke its parent within this time of its own end did so by ending. */
+#define GROUPS_MAX 32
+/* A child that ended at most this long before it woke its parent did so by ending. */
 #define EXIT_NS (50 * NS_PER_MS)
 /* Shorter gaps are not searched for children being made. */
 #define FORK_GAP_NS (1 * NS_PER_MS)
 
 /* Deliveries that belong together: from all children, or from one thread of this process. */
 struct group {
-    uint32_t key;     /* 0: children; else the waking thread */
-    int64_t ns;       /* summed waits */
-    uint32_t tgid;    /* of the last delivery ... */
-    uint32_t tid;     /* ... its longest wait's waker */
-    int64_t longest, t; /* that wait, and when it ended */
-    int64_t last;     /* when the last one ended */
+    uint32_t key;        /* 0: children; else the waking thread */
+    int64_t ns;          /* summed waits */
+    uint32_t tgid;       /* of the last delivery ... */
+    uint32_t tid;        /* ... its longest wait's waker */
+    int64_t longest, t;  /* that wait, and when it ended */
+    int64_t last;        /* when the last one ended */
+    bool loads;          /* a loader's thread of this process: it began before the gap did */
+    struct shares parts; /* of the last delivery */
 };
 
 struct explaining {
@@ -35,7 +38,7 @@ struct explaining {
     int groups;
     int64_t nobody;
     enum cause nobody_cause;
-    int64_t spilt;                    /* of sampled waits that belong to a driver call beside the gap */
+    int64_t spilt; /* of sampled waits that belong to a driver call beside the gap */
     const struct event_wait *sampled; /* the longest sampled wait outside calls in the gap */
     enum evidence evidence;
     struct shares *out;
@@ -75,15 +78,18 @@ static void add_to_group(struct explaining *x, const struct event_wait *w, int64
         if (x->group[i].key == key)
             g = &x->group[i];
     if (!g) {
-        if (x->groups == GROUPS_MAX) {
-            shares_add(x->out, CAUSE_UNKNOWN, 0, ns);
-            return;
-        }
-        g = &x->group[x->groups++];
-        *g = (struct group){.key = key};
+        int at = x->groups < GROUPS_MAX ? x->groups++ : GROUPS_MAX - 1;
+        int64_t others =
+            at == GROUPS_MAX - 1 ? x->group[at].ns : 0; /* no room: all of them share it */
+        g = &x->group[at];
+        *g = (struct group){.key = key, .ns = others};
     }
     g->ns += ns;
-    if (w->waker_tgid != g->tgid) { /* another worker: its burst begins */
+    struct wake before = {.t = g->last, .waited_ns = g->longest};
+    struct wake now = {w->t_wake, w->t_wake - w->t_out, w->tid, w->tgid};
+    /* another worker, or the next delivery of a thread that hands on: its burst begins */
+    const struct thread *by = threads_find(x->walk.threads, w->waker_tid);
+    if (w->waker_tgid != g->tgid || (key && by && !turn_same_burst(by, &before, &now))) {
         g->tgid = w->waker_tgid;
         g->longest = -1;
     }
@@ -95,25 +101,25 @@ static void add_to_group(struct explaining *x, const struct event_wait *w, int64
     g->last = w->t_wake;
 }
 
+/* Did this thread end around the wake, before anything was launched? Then that was no batch. */
+static bool ended(const struct explaining *x, const struct thread *y, int64_t since)
+{
+    return y && !y->alive && y->exit > since - EXIT_NS && y->exit < x->gap->t1;
+}
+
 static bool woken_by_exit(const struct explaining *x, const struct event_wait *w)
 {
-    const struct thread *y = threads_find(x->walk.threads, w->waker_tid);
-    const struct thread *leader = threads_find(x->walk.threads, w->waker_tgid);
-    if (!y || y->tgid == x->th->tgid)
-        return false;
-    if (!y->alive && y->exit > w->t_wake - EXIT_NS && y->exit < w->t_wake + EXIT_NS)
-        return true;
-    /* its process ended before anything was launched: what it woke us with was no batch */
-    return leader && !leader->alive && leader->exit > w->t_out - EXIT_NS &&
-           leader->exit < x->gap->t1;
+    return w->waker_tgid != x->th->tgid &&
+           (ended(x, threads_find(x->walk.threads, w->waker_tid), w->t_wake) ||
+            ended(x, threads_find(x->walk.threads, w->waker_tgid), w->t_out));
 }
 
 /* Before the first launch a local file that is read is the program itself. */
 static enum cause starting_cause(const struct explaining *x, const struct event_wait *w,
                                  enum cause c)
 {
-    bool local = (w->target == TARGET_FILE || w->target == TARGET_FAULT) &&
-                 !(w->flags & WAIT_REMOTE_FS);
+    bool local =
+        (w->target == TARGET_FILE || w->target == TARGET_FAULT) && !(w->flags & WAIT_REMOTE_FS);
     return x->starting && local ? CAUSE_STARTUP : c;
 }
 
@@ -304,15 +310,41 @@ static void take_calls(struct explaining *x)
     }
 }
 
-static void take_group(struct explaining *x, struct group *g, struct walk_links *links)
+/* Does a thread of this process that delivered work for a loader? One that was asked within the
+ * gap only answers, and one that talks to other machines or holds locks loads nothing. */
+static bool loads(const struct explaining *x, const struct group *g)
 {
-    struct shares parts = {.count = 0};
+    const struct maker *m = &x->walk.maker;
+    const struct shares *s = &g->parts;
+    int64_t made = shares_of(s, CAUSE_STORAGE) + shares_of(s, CAUSE_PREPARE) +
+                   shares_of(s, CAUSE_STARTUP) + shares_of(s, CAUSE_CPU_STARVED);
+    bool asked = m->thread && m->idle_ns > 0 && m->t0 >= x->a;
+    return g->key && !asked && made * 2 > shares_total(s);
+}
+
+static void share_group(struct explaining *x, struct group *g, struct walk_links *links)
+{
     const struct thread *y = threads_find(x->walk.threads, g->tid);
     x->walk.links = links;
-    if (!y || !walk_delivery(&x->walk, x->threads, y, g->t, &parts))
-        parts.count = 0;
+    x->walk.maker.thread = NULL;
+    if (!y || !walk_delivery(&x->walk, x->threads, y, g->t, &g->parts))
+        g->parts.count = 0;
     x->walk.links = NULL;
-    shares_add_scaled(x->out, &parts, g->ns);
+    g->loads = loads(x, g);
+}
+
+/* What the threads of a loader handed over belongs to the last of them, as with processes. */
+static void join_loaders(struct explaining *x)
+{
+    struct group *last = NULL;
+    for (int i = 0; i < x->groups; i++)
+        if (x->group[i].loads && (!last || x->group[i].last > last->last))
+            last = &x->group[i];
+    for (int i = 0; i < x->groups; i++)
+        if (x->group[i].loads && &x->group[i] != last) {
+            last->ns += x->group[i].ns;
+            x->group[i].ns = 0;
+        }
 }
 
 static void first_link(struct walk_links *links, const struct explaining *x, const struct group *g)
@@ -341,8 +373,11 @@ static void take_groups(struct explaining *x, struct walk_links *links)
         bool tell = links && i == most && x->group[i].ns * 2 > x->gap->t1 - x->gap->t0;
         if (tell)
             first_link(links, x, &x->group[i]);
-        take_group(x, &x->group[i], tell ? links : NULL);
+        share_group(x, &x->group[i], tell ? links : NULL);
     }
+    join_loaders(x);
+    for (int i = 0; i < x->groups; i++)
+        shares_add_scaled(x->out, &x->group[i].parts, x->group[i].ns);
     shares_add(x->out, x->nobody_cause, 0, x->nobody);
 }
 
@@ -364,7 +399,11 @@ static void tell_direct(struct walk_links *links, const struct explaining *x,
 void gap_explain(struct threads *threads, const struct intern *names, const struct gap *gap,
                  struct shares *ret, enum evidence *evidence, struct walk_links *links)
 {
-    struct explaining x = {.threads = threads, .gap = gap, .th = gap->thread, .a = gap->t0, .out = ret,
+    struct explaining x = {.threads = threads,
+                           .gap = gap,
+                           .th = gap->thread,
+                           .a = gap->t0,
+                           .out = ret,
                            .nobody_cause = CAUSE_UNKNOWN,
                            .evidence = threads->sampled ? EVIDENCE_SAMPLED : EVIDENCE_CHAIN};
     if (!gap->thread) {
@@ -382,7 +421,7 @@ void gap_explain(struct threads *threads, const struct intern *names, const stru
     take_spilt(&x);
     take_calls(&x);
     take_groups(&x, links);
-    enum cause own = x.starting ? CAUSE_STARTUP
+    enum cause own = x.starting                   ? CAUSE_STARTUP
                      : x.cpu <= GAP_LAUNCH_CPU_NS ? CAUSE_LAUNCH
                                                   : CAUSE_HOST;
     if (!gap->waits_seen && x.cpu > GAP_LAUNCH_CPU_NS && !x.starting)

@@ -65,10 +65,13 @@ static struct made_by *maker_of(struct makers *ms, uint32_t key)
     return m;
 }
 
-static void push_delivery(struct makers *ms, struct made_by *m, const struct maker *made, int worker)
+static void push_delivery(struct makers *ms, struct made_by *m, const struct maker *made,
+                          int worker)
 {
-    struct replay_delivery d = {.start_ns = made->t0, .end_ns = made->t1,
-                                .idle_ns = made->idle_ns, .worker = (uint32_t)worker,
+    struct replay_delivery d = {.start_ns = made->t0,
+                                .end_ns = made->t1,
+                                .idle_ns = made->idle_ns,
+                                .worker = (uint32_t)worker,
                                 .startup = made->first};
     int64_t started = made->t0 - made->idle_ns - made->born;
     if (made->first && made->born < made->t0 && started > 0) {
@@ -76,8 +79,8 @@ static void push_delivery(struct makers *ms, struct made_by *m, const struct mak
         replay_delivery_add(&d, CAUSE_STARTUP, 0, started);
     }
     for (int i = 0; i < made->parts.count; i++)
-        replay_delivery_add(&d, (enum cause)made->parts.part[i].cause,
-                            made->parts.part[i].resource, made->parts.part[i].ns);
+        replay_delivery_add(&d, (enum cause)made->parts.part[i].cause, made->parts.part[i].resource,
+                            made->parts.part[i].ns);
     uint64_t serial = replay_push_delivery(ms->log, ms->consumer, &d);
     if (serial == REPLAY_NONE || m->tail - m->head == MAKERS_QUEUE_MAX)
         return;
@@ -167,8 +170,7 @@ int makers_unnoticed(struct makers *ms, struct made_by *m, int64_t t0, int64_t f
            m->ends[m->head % MAKERS_QUEUE_MAX] <= t0 && count < MAKERS_QUEUE_MAX)
         taken[count++] = makers_take(m);
     for (int i = 0; i < ms->count; i++)
-        while (count < MAKERS_QUEUE_MAX &&
-               (before(ms, i, m, t0) || too_many(ms->maker[i], t0)))
+        while (count < MAKERS_QUEUE_MAX && (before(ms, i, m, t0) || too_many(ms->maker[i], t0)))
             taken[count++] = makers_take(ms->maker[i]);
     qsort(taken, (size_t)count, sizeof(taken[0]), by_end);
     return count;
@@ -184,7 +186,7 @@ static bool only_helped(const struct makers *ms, uint32_t key, const struct even
 }
 
 struct made_by *makers_of_wake(struct makers *ms, const struct thread *th,
-                                    const struct event_wait *w)
+                               const struct event_wait *w)
 {
     const struct thread *x = threads_find(ms->threads, w->waker_tid);
     struct walk k;

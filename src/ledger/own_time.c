@@ -147,7 +147,8 @@ void own_time(const struct launches *launches, const struct threads *threads,
               int64_t a, int64_t b)
 {
     struct own o = {launches, threads, names, th, step, a, b};
-    size_t l = first_from(launches, a), c = calls_after(&th->calls, a), w = waits_after(&th->waits, a);
+    size_t l = first_from(launches, a), c = calls_after(&th->calls, a),
+           w = waits_after(&th->waits, a);
     for (;;) {
         int64_t tl = l < launches->count ? launches->item[l].t0 : INT64_MAX;
         int64_t tc = c < th->calls.count ? th->calls.item[c].t0 : INT64_MAX;

@@ -23,8 +23,8 @@ struct steps {
     struct replay_step step;
 };
 
-struct steps *steps_new(struct threads *threads, const struct intern *names,
-                        struct replay_log *log, uint32_t tid, uint32_t device, int64_t origin)
+struct steps *steps_new(struct threads *threads, const struct intern *names, struct replay_log *log,
+                        uint32_t tid, uint32_t device, int64_t origin)
 {
     struct steps *s = mem_zalloc(sizeof(*s));
     if (!s)
@@ -37,8 +37,8 @@ struct steps *steps_new(struct threads *threads, const struct intern *names,
     s->step = (struct replay_step){.t0 = origin, .t1 = origin, .delivery = REPLAY_NONE};
     s->open = true; /* up to the first delivery: workers are being made */
     s->consumer = log ? replay_consumer(log, tid, device) : -1;
-    s->makers = (struct makers){
-        .threads = threads, .names = names, .log = log, .consumer = s->consumer};
+    s->makers =
+        (struct makers){.threads = threads, .names = names, .log = log, .consumer = s->consumer};
     return s;
 }
 

@@ -7,26 +7,62 @@
  * One delivery is a burst of wakes: a queue's condition, then the interpreter
  * lock (its waiters time out after 5 ms, sys.setswitchinterval), then a handshake.
  * Two wakes are one burst if they are this close, or if the later one ended a
- * wait shorter than a lock hand-over that is also much shorter than the wait the first ended.
+ * wait shorter than a lock hand-over that is also much shorter than the wait the first ended, and
+ * the waker has not blocked in between.
  */
 #define BURST_NS (1 * NS_PER_MS)
 #define HANDOVER_NS (6 * NS_PER_MS)
 #define HANDOVER_REACH_NS (20 * NS_PER_MS)
 #define BURST_WAKES 64
 
-static bool goes_to(const struct thread *x, const struct thread *consumer, const struct wake *w)
+static bool is_queue(const struct event_wait *w)
 {
-    return w->tid == consumer->tid ||
-           (consumer->tgid != x->tgid && w->tgid == consumer->tgid);
+    return w->target == TARGET_PIPE || w->target == TARGET_FUTEX || w->target == TARGET_POLL ||
+           w->target == TARGET_UNKNOWN;
 }
 
-static bool same_burst(const struct wake *earlier, const struct wake *later)
+static bool goes_to(const struct thread *x, const struct thread *consumer, const struct wake *w)
+{
+    return w->tid == consumer->tid || (consumer->tgid != x->tgid && w->tgid == consumer->tgid);
+}
+
+/* Who blocks lets go of the lock: what it wakes after that is something new. */
+static bool blocked_between(const struct thread *x, int64_t t0, int64_t t1)
+{
+    for (size_t i = waits_after(&x->waits, t0); i < x->waits.count; i++) {
+        const struct event_wait *w = &x->waits.item[i];
+        if (w->t_in > t1)
+            return false;
+        if (w->t_out >= t0 && w->t_wake > w->t_out)
+            return true;
+    }
+    return false;
+}
+
+/* Did another process than the consumer's hand something to x in between? */
+static bool fed_between(const struct thread *x, const struct wake *earlier,
+                        const struct wake *later)
+{
+    for (size_t i = waits_after(&x->waits, earlier->t); i < x->waits.count; i++) {
+        const struct event_wait *w = &x->waits.item[i];
+        if (w->t_in > later->t)
+            return false;
+        if (w->t_wake > earlier->t && is_queue(w) && w->waker_tid && w->waker_tgid != x->tgid &&
+            w->waker_tgid != later->tgid && !(w->flags & WAIT_WAKER_IRQ))
+            return true;
+    }
+    return false;
+}
+
+bool turn_same_burst(const struct thread *x, const struct wake *earlier, const struct wake *later)
 {
     int64_t apart = later->t - earlier->t;
+    if (apart < BURST_NS && fed_between(x, earlier, later))
+        return false;
     if (apart < BURST_NS)
         return true;
     return apart < HANDOVER_REACH_NS && later->waited_ns < HANDOVER_NS &&
-           earlier->waited_ns > 3 * later->waited_ns;
+           earlier->waited_ns > 3 * later->waited_ns && !blocked_between(x, earlier->t, later->t);
 }
 
 /* Index of the last wake to consumer at or before t, going down from `from`; SIZE_MAX: none. */
@@ -53,7 +89,7 @@ static size_t burst_lead(const struct thread *x, const struct thread *consumer, 
 {
     for (int n = 0; n < BURST_WAKES; n++) {
         size_t before = wake_before(x, consumer, i, INT64_MAX);
-        if (before == SIZE_MAX || !same_burst(&x->wakes.item[before], &x->wakes.item[i]))
+        if (before == SIZE_MAX || !turn_same_burst(x, &x->wakes.item[before], &x->wakes.item[i]))
             return i;
         i = before;
     }
@@ -64,9 +100,7 @@ static size_t burst_lead(const struct thread *x, const struct thread *consumer, 
 static bool waited_for_work(const struct thread *x, const struct thread *const *chain, int depth,
                             const struct event_wait *w)
 {
-    bool queue = w->target == TARGET_PIPE || w->target == TARGET_FUTEX ||
-                 w->target == TARGET_POLL || w->target == TARGET_UNKNOWN;
-    if (!w->waker_tid || (w->flags & WAIT_WAKER_IRQ) || !queue)
+    if (!w->waker_tid || (w->flags & WAIT_WAKER_IRQ) || !is_queue(w))
         return false;
     for (int i = 0; i < depth; i++)
         if (chain[i]->tgid != x->tgid && chain[i]->tgid == w->waker_tgid)
@@ -74,6 +108,34 @@ static bool waited_for_work(const struct thread *x, const struct thread *const *
     /* within one process a short futex wait is a lock, not work */
     return w->waker_tid == chain[0]->tid &&
            (w->target != TARGET_FUTEX || w->t_wake - w->t_out > HANDOVER_NS);
+}
+
+/*
+ * A thread of the launching process that takes batches from several processes and hands them on
+ * (PyTorch's pin-memory thread): whenever it waits for the next one it has handed on those
+ * before, though nobody may have waited for them. Its turn begins after the last of another
+ * process.
+ */
+static void begin_at_source(const struct thread *x, const struct thread *const *chain,
+                            struct turn *turn)
+{
+    uint32_t source = 0;
+    if (x->tgid != chain[0]->tgid)
+        return;
+    for (size_t i = waits_after(&x->waits, turn->t1); i-- > x->waits.first;) {
+        const struct event_wait *w = &x->waits.item[i];
+        if (w->t_in <= turn->t0)
+            return;
+        if (w->t_in > turn->t1 || !w->waker_tid || w->waker_tgid == x->tgid ||
+            (w->flags & WAIT_WAKER_IRQ) || !is_queue(w))
+            continue;
+        if (source && w->waker_tgid != source) {
+            turn->t0 = w->t_in;
+            turn->first = turn->from_start = turn->from_horizon = false;
+            return;
+        }
+        source = w->waker_tgid;
+    }
 }
 
 static void begin_at_work(const struct thread *x, const struct thread *const *chain, int depth,
@@ -95,6 +157,17 @@ static void begin_at_work(const struct thread *x, const struct thread *const *ch
     }
 }
 
+/*
+ * When x made the thread that takes its deliveries: CPython's queues make it with the first, which
+ * therefore wakes nobody. INT64_MIN: it was there from the start, or is no thread of x's process.
+ */
+static int64_t made_with_delivery(const struct thread *x, const struct thread *consumer)
+{
+    if (consumer->tgid != x->tgid || x->start == INT64_MIN || consumer->start == INT64_MIN)
+        return INT64_MIN;
+    return consumer->start - x->start > BURST_NS ? consumer->start : INT64_MIN;
+}
+
 bool turn_find(const struct thread *x, const struct thread *consumer,
                const struct thread *const *chain, int depth, int64_t t, struct turn *ret)
 {
@@ -106,8 +179,11 @@ bool turn_find(const struct thread *x, const struct thread *consumer,
         size_t before = wake_before(x, consumer, i, INT64_MAX);
         i = before == SIZE_MAX ? before : burst_lead(x, consumer, before);
     }
+    int64_t made = made_with_delivery(x, consumer);
     if (i != SIZE_MAX) {
         turn.t0 = x->wakes.item[i].t;
+    } else if (made != INT64_MIN && made < turn.t1) {
+        turn.t0 = made;
     } else if (x->start != INT64_MIN && x->start >= x->known_since) {
         turn.t0 = turn.born = x->start;
         turn.from_start = turn.first = true;
@@ -119,6 +195,7 @@ bool turn_find(const struct thread *x, const struct thread *consumer,
     }
     if (turn.t0 > turn.t1)
         turn.t0 = turn.t1;
+    begin_at_source(x, chain, &turn);
     begin_at_work(x, chain, depth, &turn);
     *ret = turn;
     return true;
@@ -128,12 +205,15 @@ int64_t turn_next(const struct thread *x, const struct thread *consumer, int64_t
 {
     const struct wake *last = NULL;
     size_t i = wake_before(x, consumer, x->wakes.count, t);
+    int64_t made = made_with_delivery(x, consumer);
     int after = 0;
+    if (made > t)
+        return made;
     for (i = i == SIZE_MAX ? x->wakes.first : i; i < x->wakes.count; i++) {
         const struct wake *w = &x->wakes.item[i];
         if (!goes_to(x, consumer, w))
             continue;
-        if (w->t > t && (!last || ++after > BURST_WAKES || !same_burst(last, w)))
+        if (w->t > t && (!last || ++after > BURST_WAKES || !turn_same_burst(x, last, w)))
             return w->t;
         last = w;
     }
@@ -151,8 +231,8 @@ bool turn_silent(const struct thread *x, const struct thread *const *chain, int 
         if (w->target == TARGET_FUTEX || !waited_for_work(x, chain, depth, w))
             continue;
         if (got && w->t_out > got->t_in) {
-            *ret = (struct turn){.t0 = got->t_wake, .t1 = w->t_out,
-                                 .idle_ns = got->t_wake - got->t_out};
+            *ret = (struct turn){
+                .t0 = got->t_wake, .t1 = w->t_out, .idle_ns = got->t_wake - got->t_out};
             return true;
         }
         got = w;

@@ -16,6 +16,9 @@ struct turn {
     bool from_horizon; /* t0 is where its memory begins: the true start is unknown */
 };
 
+/* Do two wakes that x made hand over one delivery? */
+bool turn_same_burst(const struct thread *x, const struct wake *earlier, const struct wake *later);
+
 /* The turn of x that ended with its wake of `consumer` at or just before `t`.
  * `chain[0..depth)` are the threads that wait for it, launching thread first. */
 bool turn_find(const struct thread *x, const struct thread *consumer,

@@ -15,6 +15,8 @@
 /* A TCP peer that brought this many times what it took is a store (the rule). */
 #define STORE_RATIO 10
 #define STORE_MIN_BYTES 4096
+/* A first turn is compared with this many that follow. */
+#define TURNS_AFTER 3
 
 /* What one other thread's wakes ended, within one turn. */
 struct pool {
@@ -288,49 +290,74 @@ static void compose(struct walk *k, const struct thread *x, int64_t t0, int64_t 
         tell(k, &m);
 }
 
+static const struct share *part_of(const struct shares *s, const struct share *like)
+{
+    for (int i = 0; i < s->count; i++)
+        if (s->part[i].cause == like->cause && s->part[i].resource == like->resource)
+            return &s->part[i];
+    return NULL;
+}
+
+/* The turns of x after `t`, up to TURNS_AFTER of them; returns their number. */
+static int compose_next(struct walk *k, const struct thread *x, const struct thread *consumer,
+                        int64_t t, struct shares next[TURNS_AFTER])
+{
+    struct walk_links *links = k->links;
+    struct maker maker = k->maker;
+    int n = 0;
+    k->links = NULL;
+    for (; n < TURNS_AFTER; n++) {
+        int64_t end = turn_next(x, consumer, t);
+        if (end == INT64_MAX)
+            break;
+        next[n].count = 0;
+        compose(k, x, t, end, &next[n]);
+        t = end;
+    }
+    k->links = links;
+    k->maker = maker;
+    return n;
+}
+
 /*
  * A first turn holds the worker's own start: interpreter, imports, connections.
- * What exceeds its next turn is startup; where no next turn is known, all CPU time is
- * (a store that was read stays storage).
+ * What exceeds the shortest of its next turns is startup (a turn may hold more than one delivery
+ * that nobody waited for); where no next turn is known, all CPU time is (a store that was read
+ * stays storage).
  */
 static void split_startup(struct walk *k, const struct thread *x, const struct thread *consumer,
                           const struct turn *turn, struct shares *s)
 {
-    struct shares next = {.count = 0};
-    int64_t end = turn_next(x, consumer, turn->t1);
-    struct walk_links *links = k->links;
-    k->links = NULL;
-    if (end != INT64_MAX)
-        compose(k, x, turn->t1, end, &next);
-    k->links = links;
-    struct shares now = *s;
+    struct shares next[TURNS_AFTER], now = *s;
+    int turns = compose_next(k, x, consumer, turn->t1, next);
     for (int i = 0; i < now.count; i++) {
         const struct share *p = &now.part[i];
-        int64_t usual = 0;
+        int64_t usual = turns ? INT64_MAX : 0;
         bool known = false;
-        for (int j = 0; j < next.count; j++)
-            if (next.part[j].cause == p->cause && next.part[j].resource == p->resource) {
-                usual = next.part[j].ns;
-                known = true;
-            }
+        for (int n = 0; n < turns; n++) {
+            const struct share *q = part_of(&next[n], p);
+            known |= q != NULL;
+            usual = q && q->ns < usual ? q->ns : q ? usual : 0;
+        }
         if (p->cause == CAUSE_STARTUP || p->cause == CAUSE_CPU_STARVED ||
-            (p->cause == CAUSE_STORAGE && (known || !next.count)))
+            (p->cause == CAUSE_STORAGE && (known || !turns)))
             continue;
         if (p->ns > usual)
             shares_move(s, (enum cause)p->cause, CAUSE_STARTUP, p->ns - usual);
     }
 }
 
-/* A thread that was made during the turn continues the work of its process's main thread. */
-static void add_creator(struct walk *k, const struct thread *x, const struct thread *consumer,
+/* A thread that was made during the turn continues the work of its process's main thread; false:
+ * not of a thread that is known to have worked on this. */
+static bool add_creator(struct walk *k, const struct thread *x, const struct thread *consumer,
                         struct turn *turn, struct shares *s)
 {
     const struct thread *creator = threads_find(k->threads, x->tgid);
     struct turn before;
     if (!creator || creator == x || in_chain(k, creator) || k->depth == WALK_DEPTH_MAX)
-        return;
+        return false;
     if (!turn_find(creator, x, k->chain, k->depth, x->start, &before) || before.t1 <= before.t0)
-        return;
+        return false;
     before.t1 = x->start;
     if (before.first) /* the hand-over's own start belongs to the process's */
         shares_move(s, CAUSE_PREPARE, CAUSE_STARTUP, k->own_cpu);
@@ -338,9 +365,10 @@ static void add_creator(struct walk *k, const struct thread *x, const struct thr
     compose(k, creator, before.t0, before.t1, &made);
     if (before.first)
         split_startup(k, creator, x, &before, &made);
-    k->maker = (struct maker){creator, x, before.t0, before.t1, before.idle_ns, before.first,
-                              before.born, made};
+    k->maker = (struct maker){creator,      x,           before.t0, before.t1, before.idle_ns,
+                              before.first, before.born, made};
     shares_add_scaled(s, &made, before.t1 - before.t0);
+    return true;
 }
 
 /* Deepest thread of the delivering process that makes up most of the delivery. */
@@ -349,8 +377,8 @@ static void remember_maker(struct walk *k, const struct thread *x, const struct 
 {
     if (k->maker.thread && inner)
         return;
-    k->maker = (struct maker){x, hop, turn->t0, turn->t1, turn->idle_ns, turn->first,
-                              turn->born, *parts};
+    k->maker =
+        (struct maker){x, hop, turn->t0, turn->t1, turn->idle_ns, turn->first, turn->born, *parts};
 }
 
 void walk_made(struct walk *k, const struct thread *x, const struct thread *consumer,
@@ -362,9 +390,11 @@ void walk_made(struct walk *k, const struct thread *x, const struct thread *cons
     struct maker outer = k->maker;
     k->maker.thread = NULL;
     compose(k, x, made.t0, made.t1, &parts);
-    if (made.from_start && x->tid != x->tgid)
-        add_creator(k, x, consumer, &made, &parts);
-    else if (made.first)
+    /* a thread that waited for another to make this started long before its first wake */
+    bool own = !k->maker.thread;
+    bool continued =
+        own && made.from_start && x->tid != x->tgid && add_creator(k, x, consumer, &made, &parts);
+    if (made.first && own && !continued)
         split_startup(k, x, consumer, &made, &parts);
     bool inner_made_it = k->maker.thread && k->maker.thread->tgid == x->tgid;
     remember_maker(k, x, consumer, &made, &parts, inner_made_it);
