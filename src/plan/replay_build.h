@@ -41,6 +41,7 @@ struct build {
     double *releases; /* owned, per epoch: the consumer's moment */
     double *spawns;   /* owned, per item: the same */
     double *requests; /* owned, per item: the same, where the trigger is VIEW_AT_MARK */
+    uint32_t *before; /* owned, per delivery: index + 1 of the untaken one that counts to it */
     double wake;      /* from a request to its worker's going on, usually */
     uint32_t depth_of[REPLAY_WORKERS_MAX]; /* of each worker; 0: as the loader's */
 };
@@ -57,6 +58,9 @@ double view_quantile(double *v, size_t n, double share);
 bool busy_cores(struct build *b);
 /* Makes the items; v->steps is there. */
 bool items_collect(struct build *b);
+#define ITEMS_JOINED 16
+/* The deliveries that item p is made of, latest first: its own and untaken ones before it. */
+uint32_t items_made(const struct build *b, uint32_t p, uint32_t list[ITEMS_JOINED]);
 /* How far ahead work is requested (given > 0: so far). */
 bool request_depth(struct build *b, uint32_t given);
 /* Splits the items into epochs, and finds what each item's request was made by. Sets marks. */

@@ -204,10 +204,57 @@ static bool name_startups(struct build *b)
     return true;
 }
 
+/* A delivery that the log has nobody take was made all the same: its worker had no time for the
+ * next one meanwhile. Where that one followed at once, it is seen as one with it. */
+static bool join_untaken(struct build *b, const struct taking *k)
+{
+    const struct log_consumer *c = b->c;
+    AUTOFREE uint32_t *next = mem_zalloc(REPLAY_WORKERS_MAX * sizeof(*next)); /* index + 1 */
+    b->before = mem_zalloc(c->delivery_count * sizeof(*b->before));
+    if (!next || !b->before)
+        return false;
+    for (size_t i = c->delivery_count; i-- > 0;) {
+        const struct packed_delivery *d = &c->deliveries[i];
+        uint32_t *n = &next[d->worker];
+        const struct packed_delivery *after = *n ? &c->deliveries[*n - 1] : NULL;
+        bool joins = after && !k->seen[i] && !d->startup && !after->startup && !after->idle &&
+                     after->start - d->end < NEAR;
+        if (joins)
+            b->before[*n - 1] = (uint32_t)i + 1;
+        *n = joins || k->seen[i] ? (uint32_t)i + 1 : 0;
+    }
+    return true;
+}
+
+uint32_t items_made(const struct build *b, uint32_t p, uint32_t list[ITEMS_JOINED])
+{
+    uint32_t n = 0, at = b->items[p].delivery;
+    list[n++] = at;
+    while (n < ITEMS_JOINED && b->items[p].half == ITEM_WHOLE && b->before[at])
+        list[n++] = at = b->before[at] - 1;
+    return n;
+}
+
+static void begin_earlier(struct build *b)
+{
+    uint32_t list[ITEMS_JOINED];
+    for (uint32_t p = 0; p < b->v->item_count; p++) {
+        uint32_t n = items_made(b, p, list);
+        const struct packed_delivery *d = &b->c->deliveries[list[n - 1]];
+        struct item_time *t = &b->items[p];
+        if (n == 1)
+            continue;
+        t->start = t->work = from_origin(b, d->start);
+        t->idle = (double)time_unpack(d->idle);
+    }
+}
+
 bool items_collect(struct build *b)
 {
     struct taking k = {0};
-    bool ok = take_all(b, &k) && number(b, &k) && name_startups(b);
+    bool ok = take_all(b, &k) && join_untaken(b, &k) && number(b, &k) && name_startups(b);
+    if (ok)
+        begin_earlier(b);
     free(k.by);
     free(k.seen);
     free(k.startups);

@@ -80,12 +80,30 @@ static bool learn_fork(struct build *b)
     return true;
 }
 
-/* Copies an item's parts; a tail that was not awaited is cut off. */
+/* Copies parts of one delivery, no more than *left of them. */
+static bool copy_delivery(struct build *b, const struct packed_delivery *d, uint32_t from,
+                          uint32_t to, double *left)
+{
+    for (uint32_t i = from; i < to; i++) {
+        struct packed_part in = b->c->parts.v[d->parts_at + i];
+        struct view_part out = {(double)time_unpack(in.time), key_resource(in.key),
+                                key_cause(in.key)};
+        if (out.ns > *left)
+            out.ns = *left;
+        *left -= out.ns;
+        b->v->delivery_ns[out.cause] += out.ns;
+        if (!push_part(b->v, out))
+            return false;
+    }
+    return true;
+}
+
+/* Copies the items' parts; a tail that was not awaited is cut off. */
 static bool copy_parts(struct build *b)
 {
     struct view *v = b->v;
+    uint32_t made[ITEMS_JOINED];
     for (uint32_t p = 0; p < v->item_count; p++) {
-        const struct packed_delivery *d = &b->c->deliveries[b->items[p].delivery];
         const struct item_time *t = &b->items[p];
         double left = t->end - t->start;
         if (v->items[p].startup && t->half == ITEM_WHOLE)
@@ -93,15 +111,10 @@ static bool copy_parts(struct build *b)
         if (v->items[p].stale)
             left = 0;
         v->items[p].parts_at = (uint32_t)v->part_count;
-        for (uint32_t i = t->first_part; i < t->last_part; i++) {
-            struct packed_part in = b->c->parts.v[d->parts_at + i];
-            struct view_part out = {(double)time_unpack(in.time), key_resource(in.key),
-                                    key_cause(in.key)};
-            if (out.ns > left)
-                out.ns = left;
-            left -= out.ns;
-            v->delivery_ns[out.cause] += out.ns;
-            if (!push_part(v, out))
+        for (uint32_t n = items_made(b, p, made); n-- > 0;) {
+            const struct packed_delivery *d = &b->c->deliveries[made[n]];
+            if (!copy_delivery(b, d, n ? 0 : t->first_part, n ? d->part_count : t->last_part,
+                               &left))
                 return false;
         }
         v->items[p].part_count = (uint16_t)(v->part_count - v->items[p].parts_at);
@@ -305,6 +318,7 @@ bool view_build(struct view *v, const struct replay_log *log, int consumer, uint
     free(b.marks);
     free(b.releases);
     free(b.requests);
+    free(b.before);
     free(b.spawns);
     return ok;
 }
