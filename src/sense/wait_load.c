@@ -19,9 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#define INITIAL_PID_NAMESPACE 0xEFFFFFFCu /* PROC_PID_INIT_INO of the kernel */
 #define RING_BYTES (4 * MIB)
 #define SHORT_RUNNABLE_NS (50 * NS_PER_US)
 #define CALIBRATE_ROUNDS 16
@@ -160,8 +162,20 @@ static int load_once(struct wait_load *l, const struct btf *btf, const struct wa
     return 0;
 }
 
+/* The kernel side numbers threads as the initial pid namespace does; in a container the numbers
+ * that we and the probe know are others, and would name strangers. */
+static bool numbers_are_ours(void)
+{
+    struct stat st;
+    return stat("/proc/self/ns/pid", &st) || st.st_ino == INITIAL_PID_NAMESPACE;
+}
+
 static int load(struct wait_load *l, const struct wait_bpf_opts *o, struct error *e)
 {
+    if (!numbers_are_ours())
+        return error_set(e, STATUS_DENIED,
+                         "gpufeed runs in a pid namespace (a container), where the wait chain "
+                         "cannot tell threads apart; run it on the host or with --pid=host");
     libbpf_set_print(quiet);
     struct btf *btf = btf__load_vmlinux_btf();
     if (!btf || libbpf_get_error(btf)) {
