@@ -62,6 +62,12 @@ static size_t first_from(const struct launches *q, int64_t t)
     return lo;
 }
 
+bool launches_over(const struct launches *q, int64_t t)
+{
+    size_t i = first_from(q, t + 1);
+    return i > q->first && q->item[i - 1].t0 <= t && t < q->item[i - 1].t1;
+}
+
 bool launches_between(const struct launches *q, const struct thread *th, int64_t a, int64_t b)
 {
     size_t i = first_from(q, a);

@@ -30,6 +30,10 @@ void launches_forget(struct launches *q, int64_t before);
 /* Did the thread make a driver call that began in [a, b)? */
 bool launches_between(const struct launches *q, const struct thread *th, int64_t a, int64_t b);
 
+/* Was the thread inside a call that launched something at t? A copy may wait for the driver's own
+ * threads in there. */
+bool launches_over(const struct launches *q, int64_t t);
+
 /* Fills the ops of [a, b) in the order of the thread's own time. */
 void own_time(const struct launches *launches, const struct threads *threads,
               const struct intern *names, const struct thread *th, struct replay_step *step,

@@ -130,7 +130,7 @@ static bool is_delivery(const struct steps *s, const struct thread *th, const st
     struct walk k;
     walk_init(&k, s->threads, s->names, th);
     return w->waker_tid && !(w->flags & WAIT_WAKER_IRQ) && !call_over(th, w->t_out) &&
-           walk_direct(&k, th, w) == CAUSE_NONE;
+           !launches_over(&s->launches, w->t_out) && walk_direct(&k, th, w) == CAUSE_NONE;
 }
 
 /* Jobs that load by themselves: a step begins where a synchronisation ended. */
@@ -171,6 +171,8 @@ static struct fetch fetch_from(struct steps *s, const struct thread *th, size_t 
         struct made_by *m = is_delivery(s, th, v) ? makers_of_wake(&s->makers, th, v) : NULL;
         if (!m)
             continue;
+        if (!f.by) /* waits before it were for something else: a collective, a lock */
+            f.first = v;
         if (f.by != m)
             f.fresh = INT64_MIN;
         if (v->waker_tid == m->hop || v->waker_tid == m->tid)
