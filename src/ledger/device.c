@@ -280,6 +280,8 @@ void device_advance(struct device *d, int64_t until, bool last)
     timeline_advance(&d->timeline, until, last, on_segment, on_walked, d);
     for (int i = 0; i < d->steppers; i++)
         steps_advance(d->stepper[i], d->timeline.at < until ? d->timeline.at : until);
+    for (int i = 0; i < d->steppers && last; i++)
+        steps_finish(d->stepper[i], until);
     if (last) {
         account_close(&d->account);
         emit_chain(d);

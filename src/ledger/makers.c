@@ -8,10 +8,12 @@
 
 #include <stdlib.h>
 
-/* A worker that waited this long for work had none. */
-#define IDLE_NS (1 * NS_PER_MS)
 /* A thread of the same process that ended a shorter wait handed over a lock, not a batch. */
 #define LOADER_NS (1 * NS_PER_MS)
+/* Siblings are looked for this often, or when threads came or went. */
+#define LOOK_NS (100 * NS_PER_MS)
+/* So many takes tell whether a loader keeps an order. */
+#define TELLING_TAKES 32
 
 void makers_clear(struct makers *ms)
 {
@@ -42,6 +44,27 @@ static bool known_maker(const struct makers *ms, uint32_t key)
     return false;
 }
 
+int64_t makers_exit(const struct makers *ms, const struct made_by *m)
+{
+    const struct thread *x = threads_find(ms->threads, m->key);
+    return x ? x->exit : INT64_MIN;
+}
+
+/* The lowest number whose makers had all ended before this one began: a worker that is started anew
+ * takes an old one's. */
+static uint32_t free_number(const struct makers *ms, uint32_t key)
+{
+    bool used[MAKERS_MAX] = {false};
+    const struct thread *x = threads_find(ms->threads, key);
+    uint32_t n = 0;
+    for (int i = 0; i < ms->count; i++)
+        if (!x || makers_exit(ms, ms->maker[i]) > x->start)
+            used[ms->maker[i]->number] = true;
+    while (n < MAKERS_MAX - 1 && used[n])
+        n++;
+    return n;
+}
+
 static struct made_by *maker_of(struct makers *ms, uint32_t key)
 {
     for (int i = 0; i < ms->count; i++)
@@ -59,121 +82,11 @@ static struct made_by *maker_of(struct makers *ms, uint32_t key)
     if (!m)
         return NULL;
     m->key = key;
-    m->seen = m->last = INT64_MIN;
+    m->number = free_number(ms, key);
+    m->seen = m->asked = m->last = INT64_MIN;
     ms->maker[ms->count++] = m;
     count_workers(ms);
     return m;
-}
-
-static void push_delivery(struct makers *ms, struct made_by *m, const struct maker *made,
-                          int worker)
-{
-    struct replay_delivery d = {.start_ns = made->t0,
-                                .end_ns = made->t1,
-                                .idle_ns = made->idle_ns,
-                                .worker = (uint32_t)worker,
-                                .startup = made->first};
-    int64_t started = made->t0 - made->idle_ns - made->born;
-    if (made->first && made->born < made->t0 && started > 0) {
-        d.start_ns = made->born;
-        replay_delivery_add(&d, CAUSE_STARTUP, 0, started);
-    }
-    for (int i = 0; i < made->parts.count; i++)
-        replay_delivery_add(&d, (enum cause)made->parts.part[i].cause, made->parts.part[i].resource,
-                            made->parts.part[i].ns);
-    uint64_t serial = replay_push_delivery(ms->log, ms->consumer, &d);
-    if (serial == REPLAY_NONE || m->tail - m->head == MAKERS_QUEUE_MAX)
-        return;
-    m->queue[m->tail % MAKERS_QUEUE_MAX] = serial;
-    m->ends[m->tail % MAKERS_QUEUE_MAX] = made->t1;
-    m->tail++;
-    /* it ran out of work: all that it may have ahead was lying there */
-    unsigned ahead = m->tail - m->head;
-    if (made->idle_ns > IDLE_NS && !made->first && (!m->most || ahead < m->most))
-        m->most = ahead;
-}
-
-static void enumerate(struct makers *ms, const struct thread *th, int worker, int64_t until)
-{
-    struct made_by *m = ms->maker[worker];
-    const struct thread *x = threads_find(ms->threads, m->tid);
-    const struct thread *hop = threads_find(ms->threads, m->hop);
-    if (!x || !hop)
-        return;
-    struct walk k;
-    walk_init(&k, ms->threads, ms->names, th);
-    if (hop != th)
-        k.chain[k.depth++] = hop;
-    for (;;) {
-        int64_t t = turn_next(x, hop, m->seen);
-        struct turn turn;
-        struct shares parts = {.count = 0};
-        bool silent = turn_silent(x, k.chain, k.depth, m->seen, t < until ? t : until, &turn);
-        if (silent)
-            t = turn.t1;
-        else if (t > until || !turn_find(x, hop, k.chain, k.depth, t, &turn))
-            return;
-        k.maker.thread = NULL;
-        walk_made(&k, x, hop, &turn, &parts);
-        m->seen = t;
-        if (k.maker.thread)
-            push_delivery(ms, m, &k.maker, worker);
-    }
-}
-
-void makers_update(struct makers *ms, const struct thread *th, int64_t until)
-{
-    for (int i = 0; i < ms->count; i++)
-        enumerate(ms, th, i, until);
-}
-
-struct taken makers_take(struct made_by *m)
-{
-    unsigned at = m->head++ % MAKERS_QUEUE_MAX;
-    m->consumed++;
-    return (struct taken){m->queue[at], m->ends[at]};
-}
-
-/* Was this one taken before the next of `m`? */
-static bool before(const struct makers *ms, int i, const struct made_by *m, int64_t t0)
-{
-    const struct made_by *o = ms->maker[i];
-    if (o == m || o->head == o->tail || m->head == m->tail)
-        return false;
-    int64_t end = o->ends[o->head % MAKERS_QUEUE_MAX], mine = m->ends[m->head % MAKERS_QUEUE_MAX];
-    if (end > t0)
-        return false;
-    if (!ms->totals.processes)
-        return end < mine;
-    if (end > m->last && end > mine)
-        return false;
-    return o->consumed < m->consumed || (o->consumed == m->consumed && o->key < m->key);
-}
-
-/* More lies there than its prefetch lets it have ahead: some were taken unnoticed. */
-static bool too_many(const struct made_by *m, int64_t t0)
-{
-    return m->most && m->tail - m->head > m->most && m->ends[m->head % MAKERS_QUEUE_MAX] <= t0;
-}
-
-static int by_end(const void *a, const void *b)
-{
-    const struct taken *x = a, *y = b;
-    return x->end < y->end ? -1 : x->end > y->end;
-}
-
-int makers_unnoticed(struct makers *ms, struct made_by *m, int64_t t0, int64_t fresh,
-                     struct taken taken[MAKERS_QUEUE_MAX])
-{
-    int count = 0;
-    while (m->tail - m->head > 1 && m->ends[(m->head + 1) % MAKERS_QUEUE_MAX] <= fresh &&
-           m->ends[m->head % MAKERS_QUEUE_MAX] <= t0 && count < MAKERS_QUEUE_MAX)
-        taken[count++] = makers_take(m);
-    for (int i = 0; i < ms->count; i++)
-        while (count < MAKERS_QUEUE_MAX && (before(ms, i, m, t0) || too_many(ms->maker[i], t0)))
-            taken[count++] = makers_take(ms->maker[i]);
-    qsort(taken, (size_t)count, sizeof(taken[0]), by_end);
-    return count;
 }
 
 /* A thread of the launching process that was asked by it and soon answered, or that only handed a
@@ -185,35 +98,117 @@ static bool only_helped(const struct makers *ms, uint32_t key, const struct even
     return answered || (!known_maker(ms, key) && w->t_wake - w->t_out < LOADER_NS);
 }
 
+/* A thread of this process may only hand on what a child process made: the wait of it that the
+ * child ended, NULL if it does not. */
+static const struct event_wait *relayed(const struct makers *ms, const struct thread *th,
+                                        const struct thread *x, int64_t t)
+{
+    for (size_t i = waits_after(&x->waits, t); i-- > x->waits.first;) {
+        const struct event_wait *w = &x->waits.item[i];
+        if (w->t_in > t || !w->waker_tid || (w->flags & WAIT_WAKER_IRQ))
+            continue;
+        if (w->waker_tgid == x->tgid)
+            return NULL; /* it waited for this process last */
+        const struct thread *y = threads_find(ms->threads, w->waker_tgid);
+        return y && y->parent_tgid == th->tgid ? w : NULL;
+    }
+    return NULL;
+}
+
+static bool is_loader(const struct shares *parts, bool process)
+{
+    int64_t other = shares_of(parts, CAUSE_NETWORK) + shares_of(parts, CAUSE_LATE_PEER) +
+                    shares_of(parts, CAUSE_COLLECTIVE) + shares_of(parts, CAUSE_CHECKPOINT);
+    return other * (process ? 2 : 10) <= shares_total(parts);
+}
+
+/* Which threads of the maker to follow: those of the process's own main thread, once seen. */
+static void learn_threads(struct made_by *m, const struct maker *maker)
+{
+    if (!m->tid || (maker->thread->tid != m->tid && maker->thread->tid == m->key &&
+                    maker->hop->tgid == m->key)) {
+        m->tid = maker->thread->tid;
+        m->hop = maker->hop->tid;
+    }
+}
+
 struct made_by *makers_of_wake(struct makers *ms, const struct thread *th,
-                               const struct event_wait *w)
+                               const struct event_wait *w, bool *ret_fresh)
 {
     const struct thread *x = threads_find(ms->threads, w->waker_tid);
+    const struct event_wait *on = x && x->tgid == th->tgid ? relayed(ms, th, x, w->t_wake) : NULL;
+    int64_t t = on ? on->t_wake : w->t_wake;
     struct walk k;
     struct shares parts = {.count = 0};
+    if (on)
+        x = threads_find(ms->threads, on->waker_tid);
     if (!x || x->launches)
         return NULL;
     walk_init(&k, ms->threads, ms->names, th);
-    if (!walk_delivery(&k, ms->threads, x, w->t_wake, &parts) || !k.maker.thread)
+    if (!walk_delivery(&k, ms->threads, x, t, &parts) || !k.maker.thread)
         return NULL;
-    int64_t other = shares_of(&parts, CAUSE_NETWORK) + shares_of(&parts, CAUSE_LATE_PEER) +
-                    shares_of(&parts, CAUSE_COLLECTIVE) + shares_of(&parts, CAUSE_CHECKPOINT);
     bool process = x->tgid != th->tgid;
-    if (other * (process ? 2 : 10) > shares_total(&parts))
-        return NULL;
-    if (!process && k.maker.thread->tgid != th->tgid)
-        process = true; /* a helper thread of this process hands on what a process made */
     uint32_t key = process ? k.maker.thread->tgid : x->tid;
-    if (!process && (ms->totals.processes || only_helped(ms, key, w, &k.maker)))
+    if (!is_loader(&parts, process) ||
+        (!process && (ms->totals.processes || only_helped(ms, key, w, &k.maker))))
         return NULL;
     struct made_by *m = maker_of(ms, key);
     if (!m)
         return NULL;
-    if (!m->tid || (k.maker.thread->tid != m->tid && k.maker.thread->tid == m->key &&
-                    k.maker.hop->tgid == m->key)) {
-        m->tid = k.maker.thread->tid;
-        m->hop = k.maker.hop->tid;
-    }
+    learn_threads(m, &k.maker);
     ms->totals.processes |= process;
+    *ret_fresh = x->tid == m->hop || x->tid == m->tid;
     return m;
+}
+
+bool makers_in_order(const struct makers *ms)
+{
+    bool told = ms->asides || ms->totals.awaited >= TELLING_TAKES;
+    return told ? ms->asides > 0 : ms->totals.processes;
+}
+
+/* The thread of y's process that y, its main thread, hands its work to; NULL: none yet. */
+static const struct thread *hop_of(const struct threads *t, const struct thread *y)
+{
+    const struct thread *maker, *hop;
+    if (threads_maker(t, y->tgid, &maker, &hop) && maker == y)
+        return hop;
+    for (size_t i = y->wakes.count; i-- > y->wakes.first;) {
+        const struct wake *w = &y->wakes.item[i];
+        if (w->tgid == y->tgid && w->tid != y->tid)
+            return threads_find(t, w->tid);
+    }
+    return NULL;
+}
+
+static bool hands_over_inside(const struct makers *ms)
+{
+    for (int i = 0; i < ms->count; i++) {
+        const struct thread *hop = threads_find(ms->threads, ms->maker[i]->hop);
+        if (hop && hop->tgid == ms->maker[i]->key)
+            return true;
+    }
+    return false;
+}
+
+void makers_find_siblings(struct makers *ms, const struct thread *th, int64_t now)
+{
+    if (!ms->totals.processes ||
+        (ms->threads->count == ms->looked && now - ms->looked_at < LOOK_NS) ||
+        !hands_over_inside(ms))
+        return;
+    ms->looked = ms->threads->count;
+    ms->looked_at = now;
+    for (size_t i = 0; i < ms->threads->count; i++) {
+        const struct thread *y = ms->threads->list[i];
+        if (y->tid != y->tgid || y->parent_tgid != th->tgid || y->launches ||
+            known_maker(ms, y->tid))
+            continue;
+        const struct thread *hop = hop_of(ms->threads, y);
+        struct made_by *m = hop ? maker_of(ms, y->tid) : NULL;
+        if (m) {
+            m->tid = y->tid;
+            m->hop = hop->tid;
+        }
+    }
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * makers: who makes the deliveries of one launching thread, and what lies there untaken.
+ * makers: who makes the deliveries of one launching thread.
  *
- * A maker is a loader process, or a thread of the launching process. What it hands over is read
- * off its wakes (or, where nobody waited, off its own waits for work), pushed into the replay log
- * and queued here until the launching thread takes it.
+ * A maker is a loader process, or a thread of the launching process. One becomes known when it
+ * first wakes the launching thread with a delivery; child processes that work as a known maker does
+ * are makers too, though nobody may ever have waited for them.
  */
 #ifndef GPUFEED_LEDGER_MAKERS_H
 #define GPUFEED_LEDGER_MAKERS_H
@@ -13,50 +13,55 @@
 
 #define MAKERS_MAX 256
 #define MAKERS_QUEUE_MAX 256
+#define MAKERS_AHEAD_MAX 16
+
+/* A delivery that lies there. */
+struct queued {
+    uint64_t serial; /* in the log */
+    int64_t end;
+    int64_t taken; /* when it was taken; INT64_MAX: not known */
+};
 
 /* One worker: a loader process, or a thread of this process. */
 struct made_by {
-    uint32_t key;      /* tgid of a process, tid of a thread */
-    uint32_t tid, hop; /* the thread that makes; the one it hands over to */
-    int64_t seen;      /* deliveries up to here are in the log */
-    uint64_t queue[MAKERS_QUEUE_MAX]; /* serials not consumed yet, a ring */
-    int64_t ends[MAKERS_QUEUE_MAX];
-    unsigned head, tail;
-    unsigned most; /* delivered and not taken at most: its prefetch; 0 not known */
-    uint64_t consumed;
-    int64_t last;
+    uint32_t key;                          /* tgid of a process, tid of a thread */
+    uint32_t number;                       /* in the log */
+    uint32_t tid, hop;                     /* the thread that makes; the one it hands over to */
+    int64_t seen;                          /* deliveries up to here are in the log */
+    int64_t asked;                         /* its waits for work up to here are accounted for */
+    struct queued queue[MAKERS_QUEUE_MAX]; /* [head, tail): not taken, a ring */
+    unsigned head, known, tail;            /* [head, known): taken for certain by now */
+    unsigned ahead[MAKERS_AHEAD_MAX + 1];  /* how often so many lay there when it was given work */
+    int64_t last;                          /* when the thread last waited for one */
+    bool answered;                         /* work was given for that one */
 };
 
 struct makers {
     struct threads *threads; /* borrowed, as the next two */
     const struct intern *names;
     struct replay_log *log;
-    int consumer; /* of the log */
+    int consumer;                      /* of the log */
     struct made_by *maker[MAKERS_MAX]; /* owned */
     int count;
     uint32_t distinct; /* makers ever seen */
+    uint32_t last_key; /* whose delivery was taken last; 0: nobody's */
+    uint64_t asides;   /* takes before which another maker's delivery woke the thread */
+    size_t looked;     /* threads there were when siblings were last looked for */
+    int64_t looked_at;
     struct steps_totals totals;
 };
 
-struct taken {
-    uint64_t serial;
-    int64_t end;
-};
-
 void makers_clear(struct makers *ms);
-/* The maker behind a wake of the launching thread `th`; NULL: not a loader's. */
+/* The maker behind a wake of the launching thread `th`; NULL: not a loader's. *ret_fresh: its
+ * newest delivery made the wake. */
 struct made_by *makers_of_wake(struct makers *ms, const struct thread *th,
-                               const struct event_wait *w);
-/* Brings what all makers handed over up to `until` into the log and their queues. */
-void makers_update(struct makers *ms, const struct thread *th, int64_t until);
-/* Takes the oldest delivery of a maker that has one. */
-struct taken makers_take(struct made_by *m);
-/*
- * Takes, before the next of `m` is taken at t0, what must have been taken without a wait, oldest
- * first. `fresh`: the thread was woken by m's newest delivery, which ended then, so what m
- * delivered before was taken unnoticed; INT64_MIN: it was not. Returns the number.
+                               const struct event_wait *w, bool *ret_fresh);
+/* Finds makers that nobody has waited for yet. */
+void makers_find_siblings(struct makers *ms, const struct thread *th, int64_t now);
+/* When the maker ended; INT64_MAX: it lives. */
+int64_t makers_exit(const struct makers *ms, const struct made_by *m);
+/* Are deliveries taken in turn, one of each maker? Else they are in the order in which they came.
  */
-int makers_unnoticed(struct makers *ms, struct made_by *m, int64_t t0, int64_t fresh,
-                     struct taken taken[MAKERS_QUEUE_MAX]);
+bool makers_in_order(const struct makers *ms);
 
 #endif

@@ -77,6 +77,14 @@ bool launches_between(const struct launches *q, const struct thread *th, int64_t
     return c < th->calls.count && th->calls.item[c].t0 < b && th->calls.item[c].t0 >= a;
 }
 
+int64_t launches_end_before(const struct launches *q, int64_t t)
+{
+    for (size_t i = q->count; i-- > q->first;)
+        if (q->item[i].t1 <= t)
+            return q->item[i].t1;
+    return INT64_MIN;
+}
+
 struct own {
     const struct launches *launches;
     const struct threads *threads;

@@ -33,6 +33,8 @@ bool launches_between(const struct launches *q, const struct thread *th, int64_t
 /* Was the thread inside a call that launched something at t? A copy may wait for the driver's own
  * threads in there. */
 bool launches_over(const struct launches *q, int64_t t);
+/* When the last call that ended by `t` did; INT64_MIN: none did. */
+int64_t launches_end_before(const struct launches *q, int64_t t);
 
 /* Fills the ops of [a, b) in the order of the thread's own time. */
 void own_time(const struct launches *launches, const struct threads *threads,

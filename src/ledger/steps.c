@@ -3,11 +3,15 @@
 
 #include "base/mem.h"
 #include "base/unit.h"
-#include "ledger/makers.h"
+#include "ledger/deliveries.h"
 #include "ledger/own_time.h"
 #include "ledger/walk.h"
 
 #include <stdlib.h>
+
+/* A thread that has waited for no delivery in this time may never do. */
+#define QUIET_NS (2 * NS_PER_S)
+#define LONG_STEP_NS (4 * NS_PER_S)
 
 struct steps {
     struct threads *threads;
@@ -76,7 +80,6 @@ static void begin_step(struct steps *s, int64_t t0, int64_t t1, uint64_t deliver
 {
     s->step = (struct replay_step){.t0 = t0, .t1 = t1, .delivery = delivery};
     s->open = true;
-    s->makers.totals.deliveries++;
 }
 
 static void end_step(struct steps *s, const struct thread *th, int64_t end)
@@ -89,39 +92,63 @@ static void end_step(struct steps *s, const struct thread *th, int64_t end)
     s->open = false;
 }
 
-/* Ends the open step at t0, with those deliveries in between that nobody waited for. */
-static void end_steps(struct steps *s, const struct thread *th, struct made_by *m, int64_t t0,
-                      int64_t fresh)
+/* Ends the open step where the next delivery was taken, though nobody waited for it. */
+static void step_on(struct steps *s, const struct thread *th, const struct taken *taken, int count)
 {
-    struct taken unnoticed[MAKERS_QUEUE_MAX];
-    int count = makers_unnoticed(&s->makers, m, t0, fresh, unnoticed);
-    if (!s->open)
-        return;
-    int64_t from = s->step.t1, at = from;
-    for (int i = 0; i <= count; i++) {
-        int64_t cut = from + (t0 - from) * (i + 1) / (count + 1);
-        if (i < count && cut < unnoticed[i].end)
-            cut = unnoticed[i].end; /* not before it was there */
-        at = cut > at ? cut : at;
-        end_step(s, th, i < count ? at : t0);
-        if (i < count)
-            begin_step(s, at, at, unnoticed[i].serial);
+    for (int i = 0; i < count; i++) {
+        end_step(s, th, taken[i].at);
+        begin_step(s, taken[i].at, taken[i].at, taken[i].serial);
+        s->makers.totals.deliveries++;
     }
 }
 
-static void take(struct steps *s, const struct thread *th, struct made_by *m, int64_t t0,
-                 int64_t t1, int64_t fresh)
+/* The waits from w on that no driver call of the thread separates: one fetching of a batch. */
+struct fetch {
+    const struct event_wait *first, *last;
+    struct made_by *by; /* of the last delivery; NULL: none came from a loader */
+    bool fresh;         /* its newest delivery woke the thread */
+    bool aside;         /* others woke it before, and were put aside */
+    size_t end;         /* index of the first wait that is not of it */
+};
+
+static void take(struct steps *s, const struct thread *th, const struct fetch *f)
 {
-    makers_update(&s->makers, th, t1);
-    end_steps(s, th, m, t0, fresh);
-    uint64_t serial = REPLAY_NONE;
-    if (m->head != m->tail && m->ends[m->head % MAKERS_QUEUE_MAX] <= t1)
-        serial = makers_take(m).serial;
-    else
-        m->consumed++;
-    m->last = t1;
-    begin_step(s, t0, t1, serial);
+    int64_t t0 = f->first->t_out, t1 = f->last->t_in;
+    struct taken taken[DELIVERIES_TAKEN_MAX];
+    deliveries_update(&s->makers, th, t1);
+    int count =
+        deliveries_unnoticed(&s->makers, f->by, s->open ? s->step.t1 : t0, t0, f->fresh, taken);
+    if (s->open)
+        step_on(s, th, taken, count);
+    end_step(s, th, t0);
+    begin_step(s, t0, t1, deliveries_awaited(&s->makers, f->by, t1));
+    s->makers.asides += f->aside;
+    s->makers.totals.deliveries++;
     s->makers.totals.awaited++;
+}
+
+/* Nothing has been waited for in a long time: steps end where takes are known, else after a call. */
+static void go_on(struct steps *s, const struct thread *th, int64_t until)
+{
+    struct taken taken[DELIVERIES_TAKEN_MAX];
+    deliveries_update(&s->makers, th, until);
+    step_on(s, th, taken, deliveries_known(&s->makers, s->step.t1, until, taken));
+    int64_t end = launches_end_before(&s->launches, until);
+    if (until - s->step.t1 < LONG_STEP_NS || end <= s->step.t1)
+        return;
+    end_step(s, th, end);
+    begin_step(s, end, end, REPLAY_NONE);
+}
+
+void steps_finish(struct steps *s, int64_t until)
+{
+    const struct thread *th = threads_find(s->threads, s->tid);
+    struct taken taken[DELIVERIES_TAKEN_MAX];
+    if (!th || s->consumer < 0 || !s->open || until < s->step.t1)
+        return;
+    deliveries_update(&s->makers, th, until);
+    step_on(s, th, taken, deliveries_known(&s->makers, s->step.t1, until, taken));
+    end_step(s, th, until);
 }
 
 /* A wait of the launching thread that another thread's delivery ended. */
@@ -149,34 +176,26 @@ static void cut_at_syncs(struct steps *s, const struct thread *th, int64_t until
     }
 }
 
-/* The waits from w on that no driver call of the thread separates: one fetching of a batch. */
-struct fetch {
-    const struct event_wait *first, *last;
-    struct made_by *by; /* of the last delivery; NULL: none came from a loader */
-    int64_t fresh;      /* when its newest delivery woke the thread; INT64_MIN: it was there */
-    size_t end;         /* index of the first wait that is not of it */
-};
-
 #define FETCH_WAITS 4096 /* at most: a thread that waits all the time would be looked through for ever */
 
 static struct fetch fetch_from(struct steps *s, const struct thread *th, size_t i)
 {
     const struct event_wait *w = &th->waits.item[i];
-    struct fetch f = {w, w, NULL, INT64_MIN};
+    struct fetch f = {.first = w, .last = w};
     size_t most = i + FETCH_WAITS;
     for (; i < th->waits.count && i < most; i++) {
         const struct event_wait *v = &th->waits.item[i];
         if (v != w && launches_between(&s->launches, th, w->t_in, v->t_in))
             break;
-        struct made_by *m = is_delivery(s, th, v) ? makers_of_wake(&s->makers, th, v) : NULL;
+        bool fresh = false;
+        struct made_by *m =
+            is_delivery(s, th, v) ? makers_of_wake(&s->makers, th, v, &fresh) : NULL;
         if (!m)
             continue;
         if (!f.by) /* waits before it were for something else: a collective, a lock */
             f.first = v;
-        if (f.by != m)
-            f.fresh = INT64_MIN;
-        if (v->waker_tid == m->hop || v->waker_tid == m->tid)
-            f.fresh = v->t_wake;
+        f.aside |= f.by && f.by != m;
+        f.fresh = fresh || (f.by == m && f.fresh);
         f.by = m;
         f.last = v;
     }
@@ -205,12 +224,14 @@ void steps_advance(struct steps *s, int64_t until)
                 s->at = th->waits.item[i].t_in;
             continue;
         }
-        take(s, th, f.by, f.first->t_out, f.last->t_in, f.fresh);
+        take(s, th, &f);
         s->at = f.last->t_in;
         i = waits_after(&th->waits, s->at);
     }
     if (!s->makers.count)
         cut_at_syncs(s, th, until);
+    if (s->open && until - s->step.t1 > QUIET_NS)
+        go_on(s, th, until);
     if (s->open)
         launches_forget(&s->launches, s->step.t1);
 }

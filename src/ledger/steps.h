@@ -32,6 +32,8 @@ uint32_t steps_tid(const struct steps *s);
 bool steps_span(struct steps *s, const struct event_span *span, int64_t adds);
 /* All waits and calls that ended before `until` are known. */
 void steps_advance(struct steps *s, int64_t until);
+/* The end of the run: what is open is written too. */
+void steps_finish(struct steps *s, int64_t until);
 void steps_totals(const struct steps *s, struct steps_totals *ret);
 
 #endif

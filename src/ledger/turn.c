@@ -228,7 +228,8 @@ bool turn_silent(const struct thread *x, const struct thread *const *chain, int 
         const struct event_wait *w = &x->waits.item[i];
         if (w->t_out >= before)
             return false;
-        if (w->target == TARGET_FUTEX || !waited_for_work(x, chain, depth, w))
+        bool lock = w->target == TARGET_FUTEX && x->tgid != chain[0]->tgid;
+        if (lock || !waited_for_work(x, chain, depth, w))
             continue;
         if (got && w->t_out > got->t_in) {
             *ret = (struct turn){
@@ -238,4 +239,17 @@ bool turn_silent(const struct thread *x, const struct thread *const *chain, int 
         got = w;
     }
     return false;
+}
+
+const struct event_wait *turn_given_work(const struct thread *x, const struct thread *const *chain,
+                                         int depth, int64_t after, int64_t until)
+{
+    for (size_t i = waits_after(&x->waits, after); i < x->waits.count; i++) {
+        const struct event_wait *w = &x->waits.item[i];
+        if (w->t_in > until)
+            return NULL;
+        if (waited_for_work(x, chain, depth, w))
+            return w;
+    }
+    return NULL;
 }

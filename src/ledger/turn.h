@@ -34,4 +34,9 @@ int64_t turn_next(const struct thread *x, const struct thread *consumer, int64_t
 bool turn_silent(const struct thread *x, const struct thread *const *chain, int depth,
                  int64_t after, int64_t before, struct turn *ret);
 
+/* The first wait of x that ended after `after`, by `until`, with work from the consumer's side; NULL:
+ * there is none. */
+const struct event_wait *turn_given_work(const struct thread *x, const struct thread *const *chain,
+                                         int depth, int64_t after, int64_t until);
+
 #endif
