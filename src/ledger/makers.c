@@ -142,7 +142,7 @@ struct made_by *makers_of_wake(struct makers *ms, const struct thread *th,
     struct shares parts = {.count = 0};
     if (on)
         x = threads_find(ms->threads, on->waker_tid);
-    if (!x || x->launches)
+    if (!x || !x->job || x->launches)
         return NULL;
     walk_init(&k, ms->threads, ms->names, th);
     if (!walk_delivery(&k, ms->threads, x, t, &parts) || !k.maker.thread)
