@@ -35,7 +35,7 @@ demo:
 
 test: test-deps all
 	@tools/check-layers.py
-	@meson test -C $(BUILD) --print-errorlogs --num-processes 2
+	@meson test -C $(BUILD) --print-errorlogs --num-processes 1
 
 scenarios: test-deps all
 	@python3 tests/scenarios/run.py --table
