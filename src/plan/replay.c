@@ -98,7 +98,7 @@ static bool prepare_consumer(struct consumer *c, const struct replay_log *log, i
     c->uncoupled_ns = r.length_ns;
     const double *own = c->view.own_ns;
     if (!c->view.workers && own[CAUSE_STORAGE] + own[CAUSE_PREPARE] + own[CAUSE_MEMORY] > 0)
-        return view_build_loader(&c->loader, &c->view);
+        return view_build_loader(&c->loader, &c->view, setup->take_ns, setup->start_ns);
     return true;
 }
 

@@ -25,6 +25,9 @@
 struct replay_setup {
     double cores;   /* cores that the job may use; 0 unknown */
     uint32_t depth; /* items requested ahead over all workers (prefetch_factor * workers) */
+    /* What workers would cost a job that has none: the thread's time to take an item from them, and
+     * to start all of them. */
+    int64_t take_ns, start_ns;
 };
 
 enum replay_where { REPLAY_DELIVERIES = 1, REPLAY_OWN = 2, REPLAY_EVERYWHERE = 3 };

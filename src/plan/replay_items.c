@@ -17,6 +17,7 @@
 #define NEAR NS_PER_MS         /* a hand-over takes as long */
 #define LABEL (10 * NS_PER_MS) /* where a startup ends is not known better */
 #define STARTUPS_TRIED 256u
+#define STRAYS 10         /* deliveries, one in so many steps */
 #define STARTUP_TIMES 3.0 /* a usual item */
 #define STARTUP_LEAST (20 * NS_PER_MS)
 
@@ -105,6 +106,32 @@ static bool take_all(struct build *b, struct taking *k)
         }
     }
     return true;
+}
+
+static bool reads(const struct log_consumer *c, const struct packed_step *s)
+{
+    for (uint32_t i = 0; i < s->op_count; i++) {
+        uint32_t key = c->ops.v[s->ops_at + i].key;
+        if (key_kind(key) == REPLAY_THREAD &&
+            (key_cause(key) == CAUSE_STORAGE || key_cause(key) == CAUSE_PREPARE))
+            return true;
+    }
+    return false;
+}
+
+/* The thread loads by itself in most steps, and what few things other threads handed over were no
+ * batches: nothing is an item. */
+static void drop_strays(const struct log_consumer *c, struct taking *k)
+{
+    size_t taken = 0, reading = 0;
+    for (size_t s = 0; s < c->step_count; s++) {
+        taken += k->by[s].delivery != VIEW_NO_ITEM;
+        reading += k->by[s].delivery == VIEW_NO_ITEM && reads(c, &c->steps[s]);
+    }
+    if (taken * STRAYS >= c->step_count || reading * 2 < c->step_count)
+        return;
+    for (size_t s = 0; s < c->step_count; s++)
+        k->by[s].delivery = VIEW_NO_ITEM;
 }
 
 static void set_half(struct build *b, struct view_item *item, struct item_time *t,
@@ -252,7 +279,10 @@ static void begin_earlier(struct build *b)
 bool items_collect(struct build *b)
 {
     struct taking k = {0};
-    bool ok = take_all(b, &k) && join_untaken(b, &k) && number(b, &k) && name_startups(b);
+    bool ok = take_all(b, &k);
+    if (ok)
+        drop_strays(b->c, &k);
+    ok = ok && join_untaken(b, &k) && number(b, &k) && name_startups(b);
     if (ok)
         begin_earlier(b);
     free(k.by);

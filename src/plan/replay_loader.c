@@ -20,13 +20,26 @@ static bool push_op(struct view *v, struct view_op op)
     return true;
 }
 
-static bool loads(const struct view_op *op)
+/* Would workers do this? *after_read: the thread has read and not launched since, so that its own
+ * code prepares what it read. */
+static bool loads(const struct view_op *op, bool *after_read)
 {
-    return op->kind == REPLAY_THREAD &&
-           (op->cause == CAUSE_STORAGE || op->cause == CAUSE_PREPARE || op->cause == CAUSE_MEMORY);
+    if (op->kind != REPLAY_THREAD) {
+        *after_read &= op->kind == VIEW_SPAWN || op->kind == VIEW_RELEASE;
+        return false;
+    }
+    *after_read |= op->cause == CAUSE_STORAGE;
+    return op->cause == CAUSE_STORAGE || op->cause == CAUSE_PREPARE || op->cause == CAUSE_MEMORY ||
+           (*after_read && (op->cause == CAUSE_HOST || op->cause == CAUSE_CPU_STARVED));
 }
 
-bool view_build_loader(struct view *v, const struct view *from)
+static struct view_part part_of(const struct view_op *op)
+{
+    return (struct view_part){op->ns, op->resource,
+                              op->cause == CAUSE_HOST ? CAUSE_PREPARE : op->cause};
+}
+
+bool view_build_loader(struct view *v, const struct view *from, int64_t take_ns, int64_t start_ns)
 {
     *v = *from;
     v->items = NULL;
@@ -45,6 +58,8 @@ bool view_build_loader(struct view *v, const struct view *from)
     v->epochs[0].slots = 1;
     v->item_count = 0;
     v->start_ops = 1;
+    v->start_ns += (double)start_ns;
+    v->usual.lag_waited = v->usual.lag_ready = (double)take_ns;
     struct view_op release = {.kind = VIEW_RELEASE};
     if (!push_op(v, release))
         return false;
@@ -53,17 +68,19 @@ bool view_build_loader(struct view *v, const struct view *from)
             .parts_at = (uint32_t)v->part_count, .step = (uint32_t)s, .trigger = VIEW_AT_RELEASE};
         v->steps[s] = from->steps[s];
         v->steps[s].ops_at = (uint32_t)v->op_count;
+        bool after_read = false;
         for (uint32_t i = 0; i < from->steps[s].op_count; i++) {
             const struct view_op *op = &from->ops[from->steps[s].ops_at + i];
-            struct view_part part = {op->ns, op->resource, op->cause};
-            if (!(loads(op) ? push_part(v, part) : push_op(v, *op)))
+            if (!(loads(op, &after_read) ? push_part(v, part_of(op)) : push_op(v, *op)))
                 return false;
         }
         v->steps[s].op_count = (uint32_t)(v->op_count - v->steps[s].ops_at);
         item.part_count = (uint16_t)(v->part_count - item.parts_at);
         v->steps[s].item = item.part_count ? (uint32_t)v->item_count : VIEW_NO_ITEM;
-        if (item.part_count)
-            v->items[v->item_count++] = item;
+        if (!item.part_count)
+            continue;
+        v->steps[s].lag += (double)take_ns;
+        v->items[v->item_count++] = item;
     }
     return true;
 }

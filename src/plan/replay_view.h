@@ -101,8 +101,9 @@ struct view {
 /* depth 0: learn it. False: out of memory (the view is to be cleared all the same). */
 bool view_build(struct view *v, const struct replay_log *log, int consumer, uint32_t depth);
 /* The same job with its own loading moved into items that workers could make: THREAD ops with
- * storage, prepare or memory. from->workers must be 0. */
-bool view_build_loader(struct view *v, const struct view *from);
+ * storage, prepare or memory, and the thread's own code between reading and launching.
+ * from->workers must be 0. take_ns and start_ns: of struct replay_setup. */
+bool view_build_loader(struct view *v, const struct view *from, int64_t take_ns, int64_t start_ns);
 void view_clear(struct view *v);
 
 static inline bool cause_takes_core(uint8_t cause)

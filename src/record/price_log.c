@@ -12,6 +12,9 @@
 
 #define MAKES_LITTLE 10 /* one in so many */
 
+/* PyTorch's loader, seen in jobs that have one: handing a batch over, starting the workers. */
+#define TAKE_NS (500 * NS_PER_US)
+#define START_NS (50 * NS_PER_MS)
 #define KNOWN 0.5 /* of the span: deliveries of less of it tell no gains */
 
 struct price_log {
@@ -95,7 +98,8 @@ static bool note_little(struct report *r, int64_t ns)
 int price_load(struct recording *db, struct report *r, struct price_log **ret, struct error *e)
 {
     struct error bad = {0};
-    struct replay_setup setup = {.cores = cores_allowed(db)};
+    struct replay_setup setup = {
+        .cores = cores_allowed(db), .take_ns = TAKE_NS, .start_ns = START_NS};
     struct price_log *p = mem_zalloc(sizeof(*p));
     *ret = NULL;
     if (!p || !(p->log = replay_log_new(0))) {
