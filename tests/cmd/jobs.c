@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * jobs: small badly behaved jobs for the tests of the command line. Each drives
+ * libcuda.so.1 itself where it needs a device and says on standard output only
+ * what its test wants to read back.
+ *
+ *     jobs kernels COUNT MS [DEVICE]      kernels one after another
+ *     jobs crash SIGNAL                   takes a device, computes, dies of the signal
+ *     jobs daemon FILE MS CODE            leaves a daemon that computes and then writes FILE
+ *     jobs flood SECONDS                  launches as fast as it can
+ *     jobs switch SECONDS                 two threads wake each other as fast as they can
+ *     jobs child COUNT MS                 a forked child takes the device, not the parent
+ *     jobs state                          what a process inherits, line by line
+ *     jobs hold SECONDS                   takes a device and leaves it idle
+ */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
+                          ".visible .entry spin(.param .u64 ns)\n{\nret;\n}\n";
+
+struct device {
+    int (*init)(unsigned);
+    int (*device_get)(int *, int);
+    int (*context_create)(void **, unsigned, int);
+    int (*context_destroy)(void *);
+    int (*module_load)(void **, const void *);
+    int (*get_function)(void **, void *, const char *);
+    int (*stream_create)(void **, unsigned);
+    int (*stream_wait)(void *);
+    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                  void *, void **, void **);
+    void *context, *spin, *stream;
+};
+
+static void check(int result, const char *what)
+{
+    if (result != 0) {
+        fprintf(stderr, "jobs: %s: %d\n", what, result);
+        exit(99);
+    }
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void nap(double seconds)
+{
+    struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+
+    nanosleep(&t, NULL);
+}
+
+static void open_device(struct device *d, int number)
+{
+    const struct {
+        const char *name;
+        void *at;
+    } calls[] = {{"cuInit", &d->init},
+                 {"cuDeviceGet", &d->device_get},
+                 {"cuCtxCreate_v2", &d->context_create},
+                 {"cuCtxDestroy_v2", &d->context_destroy},
+                 {"cuModuleLoadData", &d->module_load},
+                 {"cuModuleGetFunction", &d->get_function},
+                 {"cuStreamCreate", &d->stream_create},
+                 {"cuStreamSynchronize", &d->stream_wait},
+                 {"cuLaunchKernel", &d->launch}};
+    void *library = dlopen("libcuda.so.1", RTLD_NOW), *module;
+    int handle;
+
+    check(library ? 0 : 1, "no libcuda.so.1");
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        void *f = dlsym(library, calls[i].name);
+        check(f ? 0 : 1, calls[i].name);
+        memcpy(calls[i].at, &f, sizeof(f));
+    }
+    check(d->init(0), "cuInit");
+    check(d->device_get(&handle, number), "cuDeviceGet");
+    check(d->context_create(&d->context, 0, handle), "cuCtxCreate");
+    check(d->module_load(&module, ptx), "cuModuleLoadData");
+    check(d->get_function(&d->spin, module, "spin"), "cuModuleGetFunction");
+    check(d->stream_create(&d->stream, 1), "cuStreamCreate");
+}
+
+static void launch(struct device *d, double ms)
+{
+    uint64_t ns = (uint64_t)(ms * 1e6);
+    void *parameters[] = {&ns};
+
+    check(d->launch(d->spin, 1, 1, 1, 1, 1, 1, 0, d->stream, parameters, NULL), "cuLaunchKernel");
+}
+
+static void compute(int count, double ms, int number)
+{
+    struct device d = {0};
+
+    open_device(&d, number);
+    for (int i = 0; i < count; i++) {
+        launch(&d, ms);
+        check(d.stream_wait(d.stream), "cuStreamSynchronize");
+    }
+    check(d.context_destroy(d.context), "cuCtxDestroy");
+}
+
+static int job_kernels(char **a)
+{
+    compute(atoi(a[0]), atof(a[1]), a[2] ? atoi(a[2]) : 0);
+    return 0;
+}
+
+static int job_crash(char **a)
+{
+    struct device d = {0};
+    struct rlimit none = {0, 0};
+
+    setrlimit(RLIMIT_CORE, &none);
+    open_device(&d, 0);
+    for (int i = 0; i < 10; i++) {
+        launch(&d, 5);
+        check(d.stream_wait(d.stream), "cuStreamSynchronize");
+    }
+    launch(&d, 1000);
+    signal(atoi(a[0]), SIG_DFL);
+    raise(atoi(a[0]));
+    return 98;
+}
+
+static int job_daemon(char **a)
+{
+    if (fork() == 0) {
+        setsid();
+        if (fork() != 0)
+            _exit(0);
+        close(0);
+        close(1);
+        close(2);
+        compute((int)(atof(a[1]) / 10), 10, 0);
+        int fd = open(a[0], O_WRONLY | O_CREAT | O_TRUNC, 0644);
+        _exit(write(fd, "done\n", 5) == 5 ? 0 : 1);
+    }
+    return atoi(a[2]);
+}
+
+static int job_flood(char **a)
+{
+    struct device d = {0};
+    double end = now() + atof(a[0]);
+    long launched = 0;
+
+    open_device(&d, 0);
+    while (now() < end) {
+        launch(&d, 0.004);
+        if (++launched % 8 == 0)
+            check(d.stream_wait(d.stream), "cuStreamSynchronize");
+    }
+    check(d.context_destroy(d.context), "cuCtxDestroy");
+    printf("%ld\n", launched);
+    return 0;
+}
+
+static int pipes[2][2];
+
+static void *echo(void *end)
+{
+    char c;
+
+    while (read(pipes[0][0], &c, 1) == 1 && c != 'q') {
+        if (write(pipes[1][1], &c, 1) != 1)
+            break;
+    }
+    return end;
+}
+
+static int job_switch(char **a)
+{
+    struct device d = {0};
+    double end = now() + atof(a[0]);
+    pthread_t thread;
+    long switched = 0;
+    char c = 'x';
+
+    open_device(&d, 0);
+    check(pipe(pipes[0]) | pipe(pipes[1]), "pipe");
+    check(pthread_create(&thread, NULL, echo, NULL), "pthread_create");
+    while (now() < end) {
+        if (write(pipes[0][1], &c, 1) != 1 || read(pipes[1][0], &c, 1) != 1)
+            break;
+        switched++;
+    }
+    check(write(pipes[0][1], "q", 1) == 1 ? 0 : 1, "write");
+    pthread_join(thread, NULL);
+    launch(&d, 5);
+    check(d.stream_wait(d.stream), "cuStreamSynchronize");
+    check(d.context_destroy(d.context), "cuCtxDestroy");
+    printf("%ld\n", switched);
+    return 0;
+}
+
+static int job_child(char **a)
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        compute(atoi(a[0]), atof(a[1]), 0);
+        _exit(0);
+    }
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 97;
+}
+
+static void print_lines(const char *path, const char *const *keys)
+{
+    char line[512];
+    FILE *file = fopen(path, "r");
+
+    while (file && fgets(line, sizeof(line), file)) {
+        for (int i = 0; keys[i]; i++) {
+            if (strncmp(line, keys[i], strlen(keys[i])) == 0)
+                fputs(line, stdout);
+        }
+    }
+    if (file)
+        fclose(file);
+}
+
+static int job_state(char **a)
+{
+    static const char *const status[] = {"SigBlk", "SigIgn", "SigCgt",       "NoNewPrivs", "Seccomp:",
+                                         "Umask",  "Uid",    "Cpus_allowed", NULL};
+    static const char *const all[] = {"", NULL};
+    int death = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    struct dirent *e;
+    char cwd[4096];
+
+    for (int fd = 0; folder && (e = readdir(folder));) {
+        fd = atoi(e->d_name);
+        if (e->d_name[0] != '.' && fd != dirfd(folder))
+            printf("fd %d\n", fd);
+    }
+    prctl(PR_GET_PDEATHSIG, &death);
+    print_lines("/proc/self/status", status);
+    print_lines("/proc/self/limits", all);
+    print_lines("/proc/self/oom_score_adj", all);
+    print_lines("/proc/self/timerslack_ns", all);
+    printf("death signal %d\nnice %d\ncwd %s\n", death, getpriority(PRIO_PROCESS, 0),
+           getcwd(cwd, sizeof(cwd)));
+    printf("scheduler %d dumpable %d subreaper-free\n", sched_getscheduler(0),
+           prctl(PR_GET_DUMPABLE, 0, 0, 0, 0));
+    return 0;
+}
+
+static int job_hold(char **a)
+{
+    struct device d = {0};
+
+    open_device(&d, 0);
+    nap(atof(a[0]));
+    check(d.context_destroy(d.context), "cuCtxDestroy");
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    int (*run)(char **arguments);
+    int arguments;
+} jobs[] = {{"kernels", job_kernels, 2}, {"crash", job_crash, 1},   {"daemon", job_daemon, 3},
+            {"flood", job_flood, 1},     {"switch", job_switch, 1}, {"child", job_child, 2},
+            {"state", job_state, 0},     {"hold", job_hold, 1}};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; argc > 1 && i < sizeof(jobs) / sizeof(jobs[0]); i++) {
+        if (strcmp(argv[1], jobs[i].name) == 0 && argc >= 2 + jobs[i].arguments)
+            return jobs[i].run(argv + 2);
+    }
+    fputs("jobs: no such job\n", stderr);
+    return 2;
+}
