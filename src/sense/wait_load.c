@@ -5,6 +5,7 @@
 #include "base/unit.h"
 #include "bpf/wait.h"
 #include "sense/syscalls.h"
+#include "sense/uprobe_multi.h"
 #include "sense/wait_bpf.h"
 
 #include "wait.skel.h"
@@ -151,6 +152,11 @@ static int load_once(struct wait_load *l, const struct btf *btf, const struct wa
     skel->rodata->have_cast = cast;
     skel->rodata->short_runnable_ns = SHORT_RUNNABLE_NS;
     choose(skel, btf, o->as_old);
+    l->multi = uprobe_multi_there(btf) && !o->as_old;
+    if (l->multi) {
+        uprobe_multi_mark(skel->progs.on_call);
+        uprobe_multi_mark(skel->progs.on_call_return);
+    }
     size_t ring_bytes = o->ring_bytes ? o->ring_bytes : RING_BYTES;
     bpf_map__set_max_entries(skel->maps.ring, (uint32_t)ring_bytes);
     int rc = wait_chain__load(skel);

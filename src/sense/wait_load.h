@@ -32,6 +32,7 @@ struct wait_load {
     struct bpf_link *links[WAIT_LINKS_MAX];
     size_t link_count;
     struct bpf_link *find, *open; /* iterators over threads */
+    bool multi;                   /* driver calls are attached by uprobe_multi */
 };
 
 int wait_load_open(struct wait_load *l, const struct wait_bpf_opts *o, struct error *e);

@@ -6,6 +6,7 @@
 #include "bpf/wait.h"
 #include "model/event.h"
 #include "sense/elf_symbol.h"
+#include "sense/uprobe_multi.h"
 
 #include "wait.skel.h"
 
@@ -152,6 +153,9 @@ void wait_probes_clear(struct wait_probes *p)
 {
     for (size_t i = 0; i < p->link_count; i++)
         bpf_link__destroy(p->links[i]);
+    for (int i = 0; i < 2; i++)
+        if (p->multi[i] > 0)
+            close(p->multi[i]);
     free(p->links);
     map_clear(&p->seen);
     *p = (struct wait_probes){0};
@@ -180,21 +184,52 @@ void wait_probes_exit(struct wait_probes *p, uint32_t tgid)
     map_remove(&p->seen, tgid);
 }
 
+/* Those entry points that this library has, in one go; how many, or a negative errno. */
+static int attach_at_once(struct wait_probes *p, const struct wait_load *l, const char *path,
+                          const uint64_t offsets[ENTRIES])
+{
+    uint64_t at[ENTRIES], kind[ENTRIES];
+    size_t n = 0;
+    for (size_t i = 0; i < ENTRIES; i++) {
+        if (!offsets[i])
+            continue;
+        at[n] = offsets[i];
+        kind[n++] = (uint64_t)entries[i].kind;
+    }
+    if (!n || p->multi[0] > 0)
+        return 0;
+    p->multi[0] = uprobe_multi_attach(l->skel->progs.on_call_return, path, at, NULL, n, true);
+    if (p->multi[0] > 0)
+        p->multi[1] = uprobe_multi_attach(l->skel->progs.on_call, path, at, kind, n, false);
+    return p->multi[0] < 0 ? p->multi[0] : p->multi[1] < 0 ? p->multi[1] : (int)n;
+}
+
+static int attach_one_by_one(struct wait_probes *p, const struct wait_load *l, const char *path,
+                             const uint64_t offsets[ENTRIES])
+{
+    int attached = 0;
+    for (size_t i = 0; i < ENTRIES; i++)
+        if (offsets[i] && attach(p, l->skel->progs.on_call_return, path, offsets[i], true, 0))
+            attached += attach(p, l->skel->progs.on_call, path, offsets[i], false,
+                               (uint64_t)entries[i].kind);
+    return attached;
+}
+
 static int attach_entries(struct wait_probes *p, const struct wait_load *l, const char *path,
                           struct error *e)
 {
     const char *names[ENTRIES];
     uint64_t offsets[ENTRIES];
-    int attached = 0;
     for (size_t i = 0; i < ENTRIES; i++)
         names[i] = entries[i].name;
     int rc = elf_symbol_offsets(path, names, offsets, ENTRIES, e);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < ENTRIES; i++)
-        if (offsets[i] && attach(p, l->skel->progs.on_call_return, path, offsets[i], true, 0))
-            attached += attach(p, l->skel->progs.on_call, path, offsets[i], false,
-                               (uint64_t)entries[i].kind);
+    int attached = l->multi ? attach_at_once(p, l, path, offsets)
+                            : attach_one_by_one(p, l, path, offsets);
+    if (attached < 0)
+        return error_set(e, STATUS_SYSTEM, "cannot watch the driver calls of \"%s\": %s", path,
+                         strerror(-attached));
     if (!attached)
         return error_set(e, STATUS_MISSING, "\"%s\" has none of the driver's entry points", path);
     return STATUS_OK;

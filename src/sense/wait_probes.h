@@ -22,6 +22,7 @@ struct wait_library {
 struct wait_probes {
     struct bpf_link **links; /* owned */
     size_t link_count, link_cap;
+    int multi[2]; /* links of driver calls, at return and at entry; 0: none */
     struct wait_library libraries[WAIT_LIBRARIES_MAX];
     size_t library_count;
     struct map seen; /* tgid -> waits seen since its exec */
