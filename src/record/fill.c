@@ -146,7 +146,7 @@ int fill_chains(struct recording *db, const struct fill_meta *m, struct report *
     int rc, status, failed = 0;
     if ((status = prepare(db,
                           "SELECT number, t0, ns, accelerator, cause, resource FROM chain_wait "
-                          "ORDER BY ns DESC, number LIMIT 256",
+                          "WHERE ns > 0 ORDER BY ns DESC, number LIMIT 256",
                           &s, e)) ||
         (status = prepare(db, "SELECT who, did FROM chain_link WHERE chain = ? ORDER BY position",
                           &links, e)))

@@ -3,6 +3,7 @@
 
 Nothing here knows how gpufeed works: what is asked is what the documents promise.
 """
+import functools
 import json
 import os
 import pathlib
@@ -146,8 +147,11 @@ def report(path, *options, **how):
 # ---- laws ------------------------------------------------------------------------------------
 
 
-def schema(name):
-    return json.loads((SOURCE / "doc" / f"{name}.schema.json").read_text())
+@functools.lru_cache(None)
+def validator(name):
+    schema = json.loads((SOURCE / "doc" / f"{name}.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
 
 
 def refuse(constant):
@@ -161,7 +165,7 @@ def parse(text):
 def lawful(text):
     """A report in JSON: parsed, valid, and true to what the issue promises of each figure."""
     r = parse(text)
-    jsonschema.validate(r, schema("report"), cls=jsonschema.Draft202012Validator)
+    validator("report").validate(r)
     for a in r["accelerators"]:
         account_adds_up(r, a)
     for row in r["ledger"]:

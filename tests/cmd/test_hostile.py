@@ -15,6 +15,19 @@ import gf
 PATIENCE = 15
 
 
+@pytest.fixture(scope="session")
+def recording():
+    """Two devices, two jobs, waits with chains, deliveries, findings: something in every table."""
+    with gf.Folder() as path:
+        (path / "data").mkdir()
+        for i in range(4):
+            (path / "data" / str(i)).write_bytes(bytes(60_000))
+        script = ('"$1" kernels 20 5 1 & shift; "$@" --steps 25 --compute-ms 3 --decode-ms 3 --batch 2 --workers 1; '
+                  "wait")
+        yield gf.record(path / "job.gpufeed", "sh", "-c", script, "sh", gf.JOBS, gf.TRAIN, "--data", path / "data",
+                        options=["--simulate=2"])
+
+
 def refused(r, name):
     assert r.code in (2, 4), r
     assert r.out == "", r

@@ -6,7 +6,6 @@ import os
 import re
 import unicodedata
 
-import jsonschema
 import pytest
 
 import gf
@@ -317,13 +316,12 @@ def test_diff_as_text(starving, healthy):
 
 @needs_diff
 def test_diff_as_json(starving, healthy):
-    schema = gf.schema("diff")
     for a, b in [(starving, healthy), (healthy, starving), (starving, starving)]:
         r = gf.gpufeed("diff", a, b, "--json")
         assert r.code == 0 and r.err == "", r
         d = gf.parse(r.out)
         assert d["schema"] == "gpufeed.diff/1"
-        jsonschema.validate(d, schema, cls=jsonschema.Draft202012Validator)
+        gf.validator("diff").validate(d)
 
 
 @needs_diff
@@ -352,4 +350,4 @@ def test_diff_with_a_job_without_a_device(starving, folder):
         r = gf.gpufeed("diff", *pair)
         assert r.code == 0 and not re.search(r"\bnan\b|\binf\b", r.out, re.I), r
         d = gf.parse(gf.gpufeed("diff", *pair, "--json").out)
-        jsonschema.validate(d, gf.schema("diff"), cls=jsonschema.Draft202012Validator)
+        gf.validator("diff").validate(d)

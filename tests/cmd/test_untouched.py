@@ -27,7 +27,7 @@ sys.exit(9)
 """
 
 
-@pytest.mark.parametrize("code", [0, 1, 2, 3, 4, 7, 125, 126, 127, 128, 137, 255])
+@pytest.mark.parametrize("code", [0, 1, 2, 3, 4, 126, 127, 137, 255])
 def test_the_exit_code_passes(code, folder):
     r = gf.gpufeed("run", "-q", "-o", folder / "r.gpufeed", "--", "sh", "-c", f"exit {code}")
     assert r.code == code, r
