@@ -13,7 +13,7 @@ and the nanoseconds asked of each (`busy`); all else is gaps. Each phase of the 
     iter        startup     cpu-starved      startup            workers are started
     shutdown    startup     cpu-starved      startup            ... and ended
     copy        copy        cpu-starved      copy               pageable-copy or link, of state copy
-    launch      launch      cpu-starved      launch
+    launch      launch      cpu-starved      launch             all of the starving lies in gaps
     sync        host        cpu-starved      host               only its end lies in a gap
     ckpt        checkpoint  cpu-starved      checkpoint
     allreduce   network, but late-peer until the last rank has come; without a core: cpu-starved
@@ -160,6 +160,12 @@ class Accountant:
             starved = min(idle, delay)
             a["cpu-starved"] += starved
             a["host"] += idle - starved
+        elif label == "launch":
+            # kernels of microseconds: a thread without a core launches nothing and the device runs
+            # dry at once, so the time without a core lies in the gaps, not evenly over the phase
+            starved = min(idle, delay)
+            a["cpu-starved"] += starved
+            a["launch"] += idle - starved
         elif label == "next":
             self.next_batch(idle, cpu * part, delay * part, arg)
         elif label == "allreduce":
