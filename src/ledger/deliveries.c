@@ -9,6 +9,8 @@
 
 /* Work that is given so soon after a take that was awaited belongs to that take. */
 #define ORDER_NS (10 * NS_PER_MS)
+/* From the end of a worker's queue to its own. */
+#define CLOSING_NS (1 * NS_PER_S)
 
 static struct queued *at(struct made_by *m, unsigned i)
 {
@@ -40,6 +42,15 @@ static void push_delivery(struct makers *ms, struct made_by *m, const struct mak
     m->queue[m->tail++ % MAKERS_QUEUE_MAX] = (struct queued){serial, made->t1, INT64_MAX};
 }
 
+/* A worker that is given its end closes its queue, which looks like a delivery: it asks for no work
+ * after it. */
+static bool only_closes(const struct thread *x, const struct thread *const *chain, int depth,
+                        const struct turn *turn)
+{
+    return turn->idle_ns > 0 && x->exit != INT64_MAX && x->exit - turn->t1 < CLOSING_NS &&
+           !turn_given_work(x, chain, depth, turn->t1, x->exit);
+}
+
 /* Brings what m handed over up to `until` into the log and its queue. */
 static void enumerate(struct makers *ms, struct made_by *m, const struct thread *th, int64_t until)
 {
@@ -63,7 +74,7 @@ static void enumerate(struct makers *ms, struct made_by *m, const struct thread 
         k.maker.thread = NULL;
         walk_made(&k, x, hop, &turn, &parts);
         m->seen = t;
-        if (k.maker.thread)
+        if (k.maker.thread && !only_closes(x, k.chain, k.depth, &turn))
             push_delivery(ms, m, &k.maker);
     }
 }
@@ -252,15 +263,19 @@ static void set_moments(struct taken *v, int count, int64_t from, int64_t to)
     }
 }
 
-int deliveries_unnoticed(struct makers *ms, struct made_by *m, int64_t from, int64_t t0, bool fresh,
+int deliveries_unnoticed(struct makers *ms, struct made_by *m, int64_t from, int64_t t0,
+                         int64_t t1, bool fresh,
                          struct taken taken[DELIVERIES_TAKEN_MAX])
 {
     struct taking k;
     bool in_order = makers_in_order(ms);
     begin_taking(&k, ms, taken, t0);
-    unsigned rounds = fresh && m->tail != m->head ? there(m, m->head, t0) : m->known - m->head;
+    /* its queue's thread may have been late with the newest: it is not there before it woke us */
+    unsigned rounds = m->known - m->head, mine = there(m, m->head, t1), early = there(m, m->head, t0);
+    if (fresh && mine)
+        rounds = mine - 1 < early ? mine - 1 : early;
     for (int i = 0; i < ms->count; i++) {
-        if (ms->maker[i] == m && rounds > k.due[i])
+        if (ms->maker[i] == m)
             k.due[i] = rounds;
         else if (!in_order)
             k.due[i] = there(ms->maker[i], ms->maker[i]->head, t0);

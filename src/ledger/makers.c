@@ -115,6 +115,17 @@ static const struct event_wait *relayed(const struct makers *ms, const struct th
     return NULL;
 }
 
+/* The loader has processes: threads that seemed to load before them did not. */
+static void drop_threads(struct makers *ms)
+{
+    for (int i = 0; i < ms->count; i++)
+        free(ms->maker[i]);
+    ms->count = 0;
+    ms->distinct = 0;
+    ms->totals.workers = ms->totals.generations = 0;
+    ms->totals.processes = true;
+}
+
 static bool is_loader(const struct shares *parts, bool process)
 {
     int64_t other = shares_of(parts, CAUSE_NETWORK) + shares_of(parts, CAUSE_LATE_PEER) +
@@ -122,11 +133,20 @@ static bool is_loader(const struct shares *parts, bool process)
     return other * (process ? 2 : 10) <= shares_total(parts);
 }
 
-/* Which threads of the maker to follow: those of the process's own main thread, once seen. */
-static void learn_threads(struct made_by *m, const struct maker *maker)
+/* Of the threads that the maker wakes its queue's was made first: later ones answer questions. */
+static bool made_before(const struct makers *ms, uint32_t tid, uint32_t than)
 {
-    if (!m->tid || (maker->thread->tid != m->tid && maker->thread->tid == m->key &&
-                    maker->hop->tgid == m->key)) {
+    const struct thread *x = threads_find(ms->threads, tid), *y = threads_find(ms->threads, than);
+    return x && y && x->tgid == y->tgid && x->start < y->start;
+}
+
+/* Which threads of the maker to follow: those of the process's own main thread, once seen. */
+static void learn_threads(const struct makers *ms, struct made_by *m, const struct maker *maker)
+{
+    bool main_thread = maker->thread->tid == m->key && maker->hop->tgid == m->key;
+    bool better = maker->thread->tid != m->tid ||
+                  made_before(ms, maker->hop->tid, m->hop);
+    if (!m->tid || (main_thread && better)) {
         m->tid = maker->thread->tid;
         m->hop = maker->hop->tid;
     }
@@ -152,11 +172,12 @@ struct made_by *makers_of_wake(struct makers *ms, const struct thread *th,
     if (!is_loader(&parts, process) ||
         (!process && (ms->totals.processes || only_helped(ms, key, w, &k.maker))))
         return NULL;
+    if (process && !ms->totals.processes)
+        drop_threads(ms);
     struct made_by *m = maker_of(ms, key);
     if (!m)
         return NULL;
-    learn_threads(m, &k.maker);
-    ms->totals.processes |= process;
+    learn_threads(ms, m, &k.maker);
     *ret_fresh = x->tid == m->hop || x->tid == m->tid;
     return m;
 }
@@ -170,15 +191,15 @@ bool makers_in_order(const struct makers *ms)
 /* The thread of y's process that y, its main thread, hands its work to; NULL: none yet. */
 static const struct thread *hop_of(const struct threads *t, const struct thread *y)
 {
-    const struct thread *maker, *hop;
-    if (threads_maker(t, y->tgid, &maker, &hop) && maker == y)
-        return hop;
-    for (size_t i = y->wakes.count; i-- > y->wakes.first;) {
+    const struct thread *hop = NULL;
+    for (size_t i = y->wakes.first; i < y->wakes.count; i++) {
         const struct wake *w = &y->wakes.item[i];
-        if (w->tgid == y->tgid && w->tid != y->tid)
-            return threads_find(t, w->tid);
+        const struct thread *x =
+            w->tgid == y->tgid && w->tid != y->tid ? threads_find(t, w->tid) : NULL;
+        if (x && (!hop || x->start < hop->start))
+            hop = x;
     }
-    return NULL;
+    return hop;
 }
 
 static bool hands_over_inside(const struct makers *ms)

@@ -117,7 +117,8 @@ static void take(struct steps *s, const struct thread *th, const struct fetch *f
     struct taken taken[DELIVERIES_TAKEN_MAX];
     deliveries_update(&s->makers, th, t1);
     int count =
-        deliveries_unnoticed(&s->makers, f->by, s->open ? s->step.t1 : t0, t0, f->fresh, taken);
+        deliveries_unnoticed(&s->makers, f->by, s->open ? s->step.t1 : t0, t0, t1,
+                                     f->fresh, taken);
     if (s->open)
         step_on(s, th, taken, count);
     end_step(s, th, t0);

@@ -25,6 +25,7 @@ enum {
 struct worker_view {
     uint32_t pid, tid, feeder, sharer;
     int64_t feeder_since, sharer_since, order_since; /* in their wait from then on; -1: not made */
+    int64_t idle_since;
     bool running;
 };
 
@@ -210,6 +211,7 @@ static void feed_on(struct view *v, const struct worker_view *w, int64_t t, uint
 static void deliver(struct view *v, struct worker_view *w, int64_t t, uint32_t item)
 {
     const struct model_seg *a = await_at(v, t);
+    w->idle_since = t + US;
     int64_t d = a && a->item == item && a->t1 - t < 20 * US ? (a->t1 - t) / 5 : 4 * US;
     if (v->job->threads) {
         arrives(v, t, item, w->tid, w->pid, TARGET_FUTEX);
@@ -266,7 +268,12 @@ static void end_worker(struct view *v, struct worker_view *w, int64_t t)
     if (!w->running)
         return;
     w->running = false;
-    if (!v->job->threads) {
+    if (!v->job->threads) { /* it is told to end, and closes its queue */
+        woken(v, w->tid, w->pid, TARGET_PIPE, w->idle_since, t - 30 * US, t - 28 * US, v->job->pid,
+              v->job->pid);
+        if (w->feeder_since >= 0)
+            woken(v, w->feeder, w->pid, TARGET_FUTEX, w->feeder_since, t - 20 * US, t - 19 * US,
+                  w->tid, w->pid);
         if (w->feeder_since >= 0)
             thread(v, t, w->feeder, w->pid, v->job->pid, THREAD_EXIT, "");
         if (w->sharer_since >= 0)
