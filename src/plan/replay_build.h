@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replay_build: what is only needed while a view is made. Shared by replay_items.c (which items
- * there are), replay_view.c (parts and steps) and replay_request.c (what each item waited for).
+ * replay_build: what is only needed while a view is made. Shared by replay_takes.c and
+ * replay_items.c (which items there are), replay_view.c (parts and steps) and replay_request.c
+ * (what each item waited for).
  */
 #ifndef GPUFEED_PLAN_REPLAY_BUILD_H
 #define GPUFEED_PLAN_REPLAY_BUILD_H
@@ -9,8 +10,8 @@
 #include "plan/replay_internal.h"
 #include "plan/replay_view.h"
 
-/* A delivery whose worker's first one was not seen is two items; see replay_items.c. */
-enum item_half { ITEM_WHOLE, ITEM_FIRST, ITEM_REST };
+/* A delivery can be several items where some were not seen; see replay_takes.c. */
+enum item_half { ITEM_WHOLE, ITEM_FIRST, ITEM_REST, ITEM_PIECE };
 
 /* An item as it was recorded. */
 struct item_time {
@@ -21,6 +22,7 @@ struct item_time {
     uint32_t delivery;              /* index in c->deliveries */
     uint32_t step;                  /* that takes it */
     uint8_t half;                   /* enum item_half */
+    double share;                   /* of each part's time: less than 1 for a piece */
     uint16_t first_part, last_part; /* those of the delivery's parts that are its own */
     uint32_t trigger;               /* step whose take made its request, or VIEW_AT_* */
 };
@@ -53,6 +55,28 @@ static inline double from_origin(const struct build *b, int64_t ns)
 
 /* The value below which `share` of v[0..n-1] lie; sorts them. 0 for none. */
 double view_quantile(double *v, size_t n, double share);
+
+/* What a step took. */
+struct taken {
+    uint32_t delivery; /* index; VIEW_NO_ITEM: none */
+    uint8_t half;      /* enum item_half */
+    double from, to;   /* of ITEM_PIECE: which part of it */
+};
+
+struct taking {
+    struct taken *by;   /* owned, per step */
+    uint8_t *seen;      /* owned, per delivery: 1 taken, 2 its first half too */
+    uint32_t *startups; /* owned: deliveries with a startup and a wait after it */
+    size_t startup_count, from;
+};
+
+/* False: out of memory; to be cleared all the same. */
+bool takes_find(const struct build *b, struct taking *k);
+void takes_clear(struct taking *k);
+/* A worker's first delivery begins with its own startup: all up to the last startup part, and the
+ * wait for a core that is reported after it. Returns how many parts, and their time. */
+uint16_t takes_startup(const struct log_consumer *c, const struct packed_delivery *d,
+                       int64_t *ret_ns);
 
 /* Fills v->busy. False: out of memory, as below. */
 bool busy_cores(struct build *b);

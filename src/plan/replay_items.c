@@ -1,138 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The items of a log: which delivery each step took, and when it was made.
- *
- * Logs of real jobs sometimes lack a worker's very first delivery: it then looks as if its next one
- * began with the startup, followed by a wait for work, and a step ends a long wait with an unknown
- * delivery within that wait. Such a delivery is taken apart: what the worker did until then is the
- * item which that step took.
- */
+/* The items of a log: when what each step took was made. */
 #include "plan/replay_build.h"
 
 #include "base/mem.h"
 
-#include <stdlib.h>
-
-#define LONG_WAIT NS_PER_MS    /* of a step for an unknown delivery */
-#define NEAR NS_PER_MS         /* a hand-over takes as long */
-#define LABEL (10 * NS_PER_MS) /* where a startup ends is not known better */
-#define STARTUPS_TRIED 256u
-#define STRAYS 10         /* deliveries, one in so many steps */
+#define NEAR NS_PER_MS    /* a hand-over takes as long */
 #define STARTUP_TIMES 3.0 /* a usual item */
 #define STARTUP_LEAST (20 * NS_PER_MS)
-
-/* A worker's first delivery begins with its own startup: all up to the last startup part, and the
- * wait for a core that is reported after it. */
-static uint16_t startup_parts(const struct log_consumer *c, const struct packed_delivery *d,
-                              int64_t *ret_ns)
-{
-    const struct packed_part *v = c->parts.v + d->parts_at;
-    uint16_t n = 0;
-    for (uint16_t i = 0; d->startup && i < d->part_count; i++)
-        if (key_cause(v[i].key) == CAUSE_STARTUP)
-            n = i + 1;
-    if (n && n < d->part_count && key_cause(v[n].key) == CAUSE_CPU_STARVED)
-        n++;
-    *ret_ns = 0;
-    for (uint16_t i = 0; i < n; i++)
-        *ret_ns += time_unpack(v[i].time);
-    return n;
-}
-
-/* Which delivery each step took: its index, and which half of it. */
-struct taken {
-    uint32_t delivery; /* VIEW_NO_ITEM: none */
-    uint8_t half;
-};
-
-struct taking {
-    struct taken *by;   /* owned, per step */
-    uint8_t *seen;      /* owned, per delivery: 1 taken, 2 its first half too */
-    uint32_t *startups; /* owned: deliveries with a startup and a wait after it */
-    size_t startup_count, from;
-};
-
-static bool begins(const struct log_consumer *c, uint32_t delivery)
-{
-    const struct packed_delivery *d = &c->deliveries[delivery];
-    return d->startup && time_unpack(d->idle) > NEAR;
-}
-
-/* The first delivery that was made when the step's wait ended, and not seen. */
-static uint32_t unseen_first(const struct build *b, struct taking *k, const struct packed_step *s)
-{
-    const struct log_consumer *c = b->c;
-    uint32_t best = VIEW_NO_ITEM;
-    int64_t latest = INT64_MIN, ns;
-    for (size_t i = k->from, n = 0; i < k->startup_count && n < STARTUPS_TRIED; i++, n++) {
-        const struct packed_delivery *d = &c->deliveries[k->startups[i]];
-        startup_parts(c, d, &ns);
-        int64_t made = d->start + ns, work = made + time_unpack(d->idle);
-        if (work + NEAR < s->t0 && i == k->from)
-            k->from++;
-        if (made - LABEL > s->t1 || work + NEAR < s->t1 || made <= latest || made < s->t0 ||
-            k->seen[k->startups[i]] == 2)
-            continue;
-        latest = made;
-        best = k->startups[i];
-    }
-    return best;
-}
-
-static bool take_all(struct build *b, struct taking *k)
-{
-    const struct log_consumer *c = b->c;
-    k->by = mem_zalloc(c->step_count * sizeof(*k->by));
-    k->seen = mem_zalloc(c->delivery_count);
-    k->startups = mem_zalloc(c->delivery_count * sizeof(*k->startups));
-    if (!k->by || !k->seen || !k->startups)
-        return false;
-    for (uint32_t i = 0; i < c->delivery_count; i++)
-        if (begins(c, i))
-            k->startups[k->startup_count++] = i;
-    for (size_t s = 0; s < c->step_count; s++) {
-        const struct packed_step *in = &c->steps[s];
-        uint64_t d = in->delivery - c->delivery_base;
-        k->by[s] = (struct taken){VIEW_NO_ITEM, ITEM_WHOLE};
-        if (in->delivery >= c->delivery_base && d < c->delivery_count && !(k->seen[d] & 1)) {
-            k->by[s].delivery = (uint32_t)d;
-            k->seen[d] |= 1;
-        } else if (in->t1 - in->t0 > LONG_WAIT) {
-            uint32_t first = unseen_first(b, k, in);
-            if (first == VIEW_NO_ITEM || k->seen[first])
-                continue;
-            k->by[s] = (struct taken){first, ITEM_FIRST};
-            k->seen[first] = 2;
-        }
-    }
-    return true;
-}
-
-static bool reads(const struct log_consumer *c, const struct packed_step *s)
-{
-    for (uint32_t i = 0; i < s->op_count; i++) {
-        uint32_t key = c->ops.v[s->ops_at + i].key;
-        if (key_kind(key) == REPLAY_THREAD &&
-            (key_cause(key) == CAUSE_STORAGE || key_cause(key) == CAUSE_PREPARE))
-            return true;
-    }
-    return false;
-}
-
-/* The thread loads by itself in most steps, and what few things other threads handed over were no
- * batches: nothing is an item. */
-static void drop_strays(const struct log_consumer *c, struct taking *k)
-{
-    size_t taken = 0, reading = 0;
-    for (size_t s = 0; s < c->step_count; s++) {
-        taken += k->by[s].delivery != VIEW_NO_ITEM;
-        reading += k->by[s].delivery == VIEW_NO_ITEM && reads(c, &c->steps[s]);
-    }
-    if (taken * STRAYS >= c->step_count || reading * 2 < c->step_count)
-        return;
-    for (size_t s = 0; s < c->step_count; s++)
-        k->by[s].delivery = VIEW_NO_ITEM;
-}
 
 static void set_half(struct build *b, struct view_item *item, struct item_time *t,
                      const struct packed_delivery *d, int64_t startup)
@@ -150,6 +24,15 @@ static void set_half(struct build *b, struct view_item *item, struct item_time *
     }
 }
 
+static void set_piece(struct item_time *t, const struct taken *k)
+{
+    double length = t->end - t->start;
+    t->end = t->start + k->to * length;
+    t->start += k->from * length;
+    if (k->from > 0)
+        t->idle = 0;
+}
+
 static void set_item(struct build *b, uint32_t p, uint32_t step, const struct taken *k)
 {
     const struct packed_delivery *d = &b->c->deliveries[k->delivery];
@@ -165,9 +48,12 @@ static void set_item(struct build *b, uint32_t p, uint32_t step, const struct ta
     t->step = item->step = step;
     t->half = k->half;
     t->last_part = d->part_count;
+    t->share = k->to - k->from;
     item->startup = d->startup;
-    item->startup_parts = startup_parts(b->c, d, &startup);
-    if (k->half != ITEM_WHOLE)
+    item->startup_parts = takes_startup(b->c, d, &startup);
+    if (k->half == ITEM_PIECE)
+        set_piece(t, k);
+    else if (k->half != ITEM_WHOLE)
         set_half(b, item, t, d, startup);
     if (t->start > t->taken)
         t->start = t->taken;
@@ -279,14 +165,9 @@ static void begin_earlier(struct build *b)
 bool items_collect(struct build *b)
 {
     struct taking k = {0};
-    bool ok = take_all(b, &k);
-    if (ok)
-        drop_strays(b->c, &k);
-    ok = ok && join_untaken(b, &k) && number(b, &k) && name_startups(b);
+    bool ok = takes_find(b, &k) && join_untaken(b, &k) && number(b, &k) && name_startups(b);
     if (ok)
         begin_earlier(b);
-    free(k.by);
-    free(k.seen);
-    free(k.startups);
+    takes_clear(&k);
     return ok;
 }

@@ -82,11 +82,11 @@ static bool learn_fork(struct build *b)
 
 /* Copies parts of one delivery, no more than *left of them. */
 static bool copy_delivery(struct build *b, const struct packed_delivery *d, uint32_t from,
-                          uint32_t to, double *left)
+                          uint32_t to, double share, double *left)
 {
     for (uint32_t i = from; i < to; i++) {
         struct packed_part in = b->c->parts.v[d->parts_at + i];
-        struct view_part out = {(double)time_unpack(in.time), key_resource(in.key),
+        struct view_part out = {share * (double)time_unpack(in.time), key_resource(in.key),
                                 key_cause(in.key)};
         if (out.ns > *left)
             out.ns = *left;
@@ -114,7 +114,7 @@ static bool copy_parts(struct build *b)
         for (uint32_t n = items_made(b, p, made); n-- > 0;) {
             const struct packed_delivery *d = &b->c->deliveries[made[n]];
             if (!copy_delivery(b, d, n ? 0 : t->first_part, n ? d->part_count : t->last_part,
-                               &left))
+                               t->share, &left))
                 return false;
         }
         v->items[p].part_count = (uint16_t)(v->part_count - v->items[p].parts_at);
