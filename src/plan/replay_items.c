@@ -92,8 +92,8 @@ static bool number(struct build *b, struct taking *k)
     return true;
 }
 
-/* A first delivery that took far longer than others do, of which the log calls nothing startup: all
- * of it counts as such. */
+/* A first delivery that took far longer than others do, even without what the log calls startup:
+ * all of it counts as such. */
 static bool name_startups(struct build *b)
 {
     struct view *v = b->v;
@@ -108,8 +108,8 @@ static bool name_startups(struct build *b)
     for (uint32_t p = 0; n && p < v->item_count; p++) {
         struct view_item *item = &v->items[p];
         struct item_time *t = &b->items[p];
-        if (!item->startup || item->startup_parts || t->idle > 0 ||
-            t->end - t->start < STARTUP_TIMES * usual + (double)STARTUP_LEAST)
+        if (!item->startup || t->idle > 0 ||
+            t->end - t->work < STARTUP_TIMES * usual + (double)STARTUP_LEAST)
             continue;
         item->startup_parts = t->last_part;
         t->work = t->end;
