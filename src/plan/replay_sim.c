@@ -6,72 +6,14 @@
  * (no event), delayed (in `delays`, keyed by virtual time) or wants a core, which is the business
  * of replay_cores.h.
  */
-#include "plan/replay_view.h"
+#include "plan/replay_sim.h"
 
 #include "base/mem.h"
-#include "plan/replay_cores.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define DELAYED_CPU 0.1 /* of the waits for a core: less CPU time cannot have been what waited */
-
-enum worker_phase { WORKER_STARTUP, WORKER_PARTS };
-
-struct worker {
-    uint32_t item;    /* its next or current item; VIEW_NO_ITEM: none left */
-    uint32_t startup; /* WORKER_STARTUP: position whose startup parts it runs */
-    uint32_t at;      /* next part */
-    double shrink;    /* of storage, for the cap */
-    double starved;   /* what is left of recorded waits for a core */
-    bool busy;
-    uint8_t phase;
-};
-
-enum consumer_phase { CONSUMER_START, CONSUMER_BEGIN, CONSUMER_TAKE, CONSUMER_OPS, CONSUMER_DONE };
-
-struct sim {
-    const struct view *v;
-    const struct sim_params *params;
-    const struct replay_scenario *sc;
-    struct cores m;         /* the clock, delays and cores */
-    struct worker *workers; /* owned */
-    uint32_t worker_count;
-    bool redealt, as_recorded; /* the latter: each request is made where it was */
-    uint32_t *next_item;       /* owned: the same slot's next position */
-    uint32_t *trigger_head;    /* owned: first item requested by the take of this step */
-    uint32_t *trigger_next;    /* owned */
-    uint32_t *epoch_head;      /* owned: first item requested at an epoch's release */
-    uint32_t *startup_of;      /* owned: per epoch and slot % workers, or NULL */
-    uint8_t *flags;            /* owned: per item, ITEM_* */
-    uint8_t consumer_phase;
-    bool consumer_waits, consumer_waited;
-    uint32_t step, op;
-    uint32_t more_workers, more_epoch; /* the next slot to start of those not recorded; 0 none */
-    double waits_from, burst, device, compute, feed_wait;
-    double keep_delivery[CAUSE_COUNT], keep_own[CAUSE_COUNT];
-    double recorded, starved; /* of params; the same for the step's own waits for a core */
-    bool by_resource;
-    double device_factor, own_factor;
-};
-
 enum { ITEM_REQUESTED = 1, ITEM_READY = 2 };
-
-/* ---- what a scenario leaves of a time ---- */
-
-static double keep(const struct sim *s, uint8_t cause, uint32_t resource, bool own)
-{
-    double k = own ? s->keep_own[cause] : s->keep_delivery[cause];
-    if (!s->by_resource || !resource)
-        return k;
-    for (int i = 0; i < s->sc->away_count; i++) {
-        const struct replay_away *a = &s->sc->away[i];
-        if (a->resource == resource && a->cause == cause &&
-            (a->where & (own ? REPLAY_OWN : REPLAY_DELIVERIES)))
-            k *= a->keep;
-    }
-    return k;
-}
 
 static bool wants_core(const struct sim *s, uint8_t cause)
 {
@@ -88,88 +30,7 @@ static void want_core(struct sim *s, uint32_t who, double ns)
     cores_want(&s->m, who, ns);
 }
 
-/* ---- waits for a core as recorded ---- */
-
-/* They shrink with the CPU time that they delayed; where there is next to none, with everything. */
-struct delayed {
-    double cpu, cpu_left, all, all_left, starved;
-};
-
-static void delayed_add(const struct sim *s, struct delayed *d, uint8_t cause, uint32_t resource,
-                        double ns, bool own)
-{
-    double left = ns * keep(s, cause, resource, own);
-    if (cause == CAUSE_CPU_STARVED) {
-        d->starved += ns;
-        return;
-    }
-    d->all += ns;
-    d->all_left += left;
-    d->cpu += cause_takes_core(cause) ? ns : 0;
-    d->cpu_left += cause_takes_core(cause) ? left : 0;
-}
-
-static double delayed_left(const struct sim *s, const struct delayed *d)
-{
-    if (d->cpu > DELAYED_CPU * d->starved)
-        return s->recorded * d->cpu_left / d->cpu;
-    return s->recorded * (d->all > 0 ? d->all_left / d->all : 1);
-}
-
-static double starved_item(const struct sim *s, const struct view_item *item, uint32_t from,
-                           uint32_t to)
-{
-    struct delayed d = {.cpu = 0};
-    if (s->recorded <= 0 || !s->sc->away_count)
-        return s->recorded;
-    for (uint32_t i = from; i < to; i++) {
-        const struct view_part *p = &s->v->parts[item->parts_at + i];
-        delayed_add(s, &d, p->cause, p->resource, p->ns, false);
-    }
-    return delayed_left(s, &d);
-}
-
-static double starved_step(const struct sim *s, const struct view_step *step)
-{
-    struct delayed d = {.cpu = 0};
-    if (s->recorded <= 0 || !s->sc->away_count)
-        return s->recorded;
-    for (uint32_t i = 0; i < step->op_count; i++) {
-        const struct view_op *op = &s->v->ops[step->ops_at + i];
-        if (op->kind == REPLAY_THREAD)
-            delayed_add(s, &d, op->cause, op->resource, op->ns, true);
-    }
-    return delayed_left(s, &d);
-}
-
-/* A wake-up that took longer than the quickest ones waited for a core, where cores were scarce. */
-static double woken(const struct sim *s, double ns, double quick, const double *kept)
-{
-    double left = kept[CAUSE_CPU_STARVED];
-    return left < 1 && s->v->scarce && ns > quick ? quick + left * (ns - quick) : ns;
-}
-
 /* ---- workers ---- */
-
-static double part_time(const struct sim *s, const struct worker *w, const struct view_part *p)
-{
-    double ns = p->ns * keep(s, p->cause, p->resource, false);
-    if (p->cause == CAUSE_CPU_STARVED) /* the shared cores bring the rest about again */
-        return ns * w->starved;
-    return p->cause == CAUSE_STORAGE ? ns * w->shrink : ns;
-}
-
-static double storage_shrink(const struct sim *s, const struct view_item *item)
-{
-    double sum = 0;
-    struct worker whole = {.shrink = 1};
-    if (s->sc->storage_cap_ns <= 0)
-        return 1;
-    for (uint32_t i = 0; i < item->part_count; i++)
-        if (s->v->parts[item->parts_at + i].cause == CAUSE_STORAGE)
-            sum += part_time(s, &whole, &s->v->parts[item->parts_at + i]);
-    return sum > (double)s->sc->storage_cap_ns ? (double)s->sc->storage_cap_ns / sum : 1;
-}
 
 /* Runs parts of `item` from w->at up to `end`; false when they are done. */
 static bool run_parts(struct sim *s, uint32_t slot, const struct view_item *item, uint32_t end)
@@ -178,7 +39,7 @@ static bool run_parts(struct sim *s, uint32_t slot, const struct view_item *item
     double sum = 0;
     while (w->at < end) {
         const struct view_part *p = &s->v->parts[item->parts_at + w->at];
-        double ns = part_time(s, w, p);
+        double ns = left_of_part(s, w, p);
         bool core = ns > 0 && wants_core(s, p->cause);
         if (core && sum > 0)
             break;
@@ -212,12 +73,12 @@ static void worker_begin(struct sim *s, uint32_t slot, bool waited)
     const struct view_item *item = &s->v->items[w->item];
     w->busy = true;
     w->at = item->startup_parts;
-    w->shrink = storage_shrink(s, item);
-    w->starved = starved_item(s, item, item->startup_parts, item->part_count);
+    w->shrink = left_of_storage(s, item);
+    w->starved = left_of_item_starved(s, item, item->startup_parts, item->part_count);
     w->phase = WORKER_PARTS;
     double slack = waited == item->waited ? item->slack : waited ? s->v->usual.slack_waited : 0;
     if (waited)
-        slack = woken(s, slack, s->v->usual.slack_quick, s->keep_delivery);
+        slack = left_of_wake(s, slack, s->v->usual.slack_quick, s->keep_delivery);
     if (item->startup && lives_on(s, item))
         slack = fmin(slack, s->v->usual.slack_waited);
     if (slack > 0 || !run_parts(s, slot, item, item->part_count))
@@ -233,7 +94,7 @@ static void start_worker(struct sim *s, uint32_t slot, uint32_t first_item, doub
     w->at = 0;
     w->shrink = 1;
     w->starved =
-        starved_item(s, &s->v->items[first_item], 0, s->v->items[first_item].startup_parts);
+        left_of_item_starved(s, &s->v->items[first_item], 0, s->v->items[first_item].startup_parts);
     w->phase = WORKER_STARTUP;
     w->startup = first_item;
     delay(s, slot + 1, s->v->items[first_item].spawn + ns);
@@ -311,19 +172,9 @@ static void request(struct sim *s, uint32_t p)
 
 /* ---- the consumer and its device ---- */
 
-static double device_time(const struct sim *s, const struct view_op *op)
-{
-    double ns = op->ns * keep(s, op->cause, op->resource, true);
-    if (op->cause == CAUSE_PAGEABLE_COPY && s->sc->pinned)
-        ns *= s->sc->pinned_ratio > 0 ? s->sc->pinned_ratio : 0.5;
-    if (op->cause == CAUSE_NONE)
-        return ns * s->device_factor * s->own_factor;
-    return op->cause == CAUSE_PAGEABLE_COPY || op->cause == CAUSE_LINK ? ns * s->own_factor : ns;
-}
-
 static void give_device(struct sim *s, const struct view_op *op)
 {
-    double ns = device_time(s, op);
+    double ns = left_of_device(s, op);
     double from = op->kind == REPLAY_SPREAD ? s->burst : s->m.now;
     s->device = (s->device > from ? s->device : from) + ns;
     if (op->kind == REPLAY_SPREAD && s->device < s->m.now)
@@ -332,28 +183,6 @@ static void give_device(struct sim *s, const struct view_op *op)
         s->burst = s->m.now;
     if (op->cause == CAUSE_NONE)
         s->compute += ns;
-}
-
-/* Thread time of a SYNC: until the device has done what was waited for, and back. */
-static double sync_time(const struct sim *s, const struct view_op *op)
-{
-    double left = op->cause == CAUSE_NONE ? 1 : keep(s, op->cause, op->resource, true);
-    bool pinned = op->cause == CAUSE_PAGEABLE_COPY && s->sc->pinned && s->sc->pinned_async;
-    if (pinned || left <= 0)
-        return 0; /* no call that waits for its copy */
-    double until = s->device - op->backlog * s->device_factor * s->own_factor;
-    double away = woken(s, op->ns, s->v->usual.sync_quick, s->keep_own);
-    return (until > s->m.now ? until - s->m.now : 0) + away * left * s->own_factor;
-}
-
-static double thread_time(const struct sim *s, const struct view_op *op)
-{
-    if (op->cause == CAUSE_STARTUP && s->sc->restarts_away && s->step > 0)
-        return 0;
-    double ns = op->ns * keep(s, op->cause, op->resource, true);
-    if (op->cause == CAUSE_CPU_STARVED)
-        ns *= s->starved;
-    return op->cause == CAUSE_CHECKPOINT ? ns : ns * s->own_factor;
 }
 
 static void release(struct sim *s, uint32_t epoch)
@@ -412,11 +241,11 @@ static bool run_ops(struct sim *s)
             give_device(s, op);
             continue;
         case REPLAY_SYNC:
-            ns = sync_time(s, op);
+            ns = left_of_sync(s, op);
             s->burst = s->m.now + ns;
             break;
         default:
-            ns = thread_time(s, op);
+            ns = left_of_thread(s, op);
         }
         if (ns <= 0)
             continue;
@@ -431,7 +260,7 @@ static void take(struct sim *s)
     s->consumer_phase = CONSUMER_OPS;
     s->op = 0;
     s->burst = s->m.now;
-    s->starved = starved_step(s, &s->v->steps[s->step]);
+    s->starved = left_of_step_starved(s, &s->v->steps[s->step]);
     for (uint32_t p = s->trigger_head[s->step], next; p != VIEW_NO_ITEM; p = next) {
         next = s->trigger_next[p];
         request(s, p);
@@ -446,7 +275,7 @@ static double lag_of(const struct sim *s, const struct view_step *step)
     double lag = s->consumer_waited == step->waited ? step->lag
                  : s->consumer_waited               ? usual->lag_waited
                                                     : usual->lag_ready;
-    return s->consumer_waited ? woken(s, lag, usual->lag_quick, s->keep_own) : lag;
+    return s->consumer_waited ? left_of_wake(s, lag, usual->lag_quick, s->keep_own) : lag;
 }
 
 static void consumer_go(struct sim *s)
@@ -479,34 +308,6 @@ static void consumer_go(struct sim *s)
 }
 
 /* ---- setting up ---- */
-
-static void resolve_keep(struct sim *s)
-{
-    for (int c = 0; c < CAUSE_COUNT; c++)
-        s->keep_delivery[c] = s->keep_own[c] = 1;
-    for (int i = 0; i < s->sc->away_count; i++) {
-        const struct replay_away *a = &s->sc->away[i];
-        if (a->cause == CAUSE_NONE || a->cause >= CAUSE_COUNT)
-            continue;
-        s->by_resource |= a->resource != 0;
-        if (!a->resource && a->where & REPLAY_DELIVERIES)
-            s->keep_delivery[a->cause] *= a->keep;
-        if (!a->resource && a->where & REPLAY_OWN)
-            s->keep_own[a->cause] *= a->keep;
-    }
-    if (s->params->no_late_peer)
-        s->keep_delivery[CAUSE_LATE_PEER] = s->keep_own[CAUSE_LATE_PEER] = 0;
-    s->m.cores = s->sc->cores > 0 ? s->sc->cores : s->params->cores;
-    s->recorded = s->m.cores > 0 ? s->params->recorded : 1;
-    if (s->keep_delivery[CAUSE_CPU_STARVED] < 0.5)
-        s->m.cores = 0;
-    s->m.discipline = s->params->discipline;
-    s->m.slice = s->params->slice;
-    s->m.others = s->params->others;
-    double times = s->sc->accelerator_times > 0 ? s->sc->accelerator_times : 1;
-    s->device_factor = s->sc->accelerator_infinite ? 0 : 1 / times;
-    s->own_factor = s->sc->consumers_times > 0 ? 1 / s->sc->consumers_times : 1;
-}
 
 static uint32_t workers_wanted(const struct view *v, const struct replay_scenario *sc)
 {
@@ -651,7 +452,7 @@ static void begin(struct sim *s)
 bool sim_run(const struct view *v, const struct sim_params *params, struct sim_result *ret)
 {
     struct sim s = {.v = v, .params = params, .sc = params->scenario};
-    resolve_keep(&s);
+    left_resolve(&s);
     s.worker_count = workers_wanted(v, s.sc);
     s.redealt = s.worker_count != v->workers && v->item_count > 0;
     if (!s.redealt && v->slots > s.worker_count)
