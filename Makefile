@@ -4,7 +4,7 @@ BUILD ?= build
 SHELL := /bin/bash
 # What the build needs; after -- what the wait chain needs (without it the sampler does its work).
 PACKAGES := meson ninja-build gcc pkg-config python3 libsqlite3-dev zlib1g-dev
-WAIT_CHAIN := clang llvm libbpf-dev bpftool libelf-dev
+WAIT_CHAIN := clang llvm libbpf-dev 'bpftool|linux-tools-generic' libelf-dev
 TORCH := python3-torch python3-numpy
 TEST_PACKAGES := libcmocka-dev python3-pytest python3-jsonschema $(TORCH) libfuse3-dev fuse3 iproute2 util-linux
 SOURCES := git ls-files '*.c' '*.h'
@@ -29,8 +29,9 @@ test-deps:
 
 # Installs what is missing, builds, runs a starving PyTorch job and prints the verdict.
 demo:
-	@tools/need.sh $(PACKAGES) $$(tools/find-torch.sh >/dev/null || echo $(TORCH)) -- $(WAIT_CHAIN)
+	@tools/need.sh $(PACKAGES) -- $(WAIT_CHAIN)
 	@$(MAKE) --no-print-directory all
+	@tools/get-torch.sh $(BUILD)
 	@tools/demo.sh $(BUILD)
 
 test: test-deps all

@@ -6,7 +6,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "${1:-$here/build}" && pwd)
-python=$("$here/tools/find-torch.sh") || {
+python=$("$here/tools/find-torch.sh" "$build") || {
     echo "run.sh: no Python here has PyTorch; set PYTHON, or install python3-torch" >&2
     exit 1
 }

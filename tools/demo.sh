@@ -1,14 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# demo.sh BUILD: a PyTorch job that starves on a slow object store, measured. Leaves demo.gpufeed
-# and demo.html in the current folder.
+# demo.sh BUILD: a PyTorch job that starves on a slow object store, measured; where there is no
+# PyTorch, a job in C that starves on its own decoding. Leaves demo.gpufeed and demo.html beside
+# the Makefile.
 set -euo pipefail
 build=$1
 here=$(cd "$(dirname "$0")/.." && pwd)
-python=$("$here/tools/find-torch.sh") || {
-    echo "demo.sh: no Python here has PyTorch; set PYTHON, or install python3-torch" >&2
-    exit 1
-}
+python=$("$here/tools/find-torch.sh" "$build" || true)
 out=$(mktemp -d)
 server=
 cleanup() {
@@ -24,6 +22,22 @@ if ! ls /dev/nvidia[0-9]* >/dev/null 2>&1; then
     echo "No GPU here: the demo takes the simulated accelerator (--simulate)."
     simulate=(--simulate)
 fi
+
+measure() {
+    echo "    gpufeed run ${simulate[*]:+${simulate[*]} }--price 28 --currency EUR -- $*"
+    "$build/gpufeed" run "${simulate[@]}" --price 28 --currency EUR -o demo.gpufeed \
+        --html demo.html -- "$@" {hold}>&-
+    echo
+    echo "The same as a page: demo.html. More: $build/gpufeed report demo.gpufeed --chains"
+}
+
+cd "$here"
+if [ -z "$python" ]; then
+    exec {hold}</dev/null
+    echo "No PyTorch here: one thread decodes for a job in C that could take eight times as much:"
+    measure "$build/examples/train" --workers 1 --steps 120 --compute-ms 20 --decode-ms 10
+    exit
+fi
 # The store ends when the writing end of its input closes, so it cannot outlive this script.
 exec {hold}> >(exec "$python" "$here/examples/slow_store.py" --latency-ms 20 --stdin >"$out/url")
 server=$!
@@ -34,11 +48,5 @@ done
 [ -s "$out/url" ] || { echo "demo.sh: the store did not start" >&2; exit 1; }
 url=$(cat "$out/url")
 
-command=("$python" examples/train_images.py --data "$url" --workers 2 --steps 100 --compute-ms 25)
 echo "A training job reads images from a store that takes 20 ms for each (about 20 s):"
-echo "    gpufeed run ${simulate[*]:+${simulate[*]} }--price 28 --currency EUR -- ${command[*]}"
-cd "$here"
-"$build/gpufeed" run "${simulate[@]}" --price 28 --currency EUR -o demo.gpufeed --html demo.html -- \
-    "${command[@]}" {hold}>&-
-echo
-echo "The same as a page: demo.html. More: $build/gpufeed report demo.gpufeed --chains"
+measure "$python" examples/train_images.py --data "$url" --workers 2 --steps 100 --compute-ms 25
