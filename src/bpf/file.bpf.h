@@ -8,6 +8,11 @@
 
 #include "state.bpf.h"
 
+#ifndef bpf_core_field_offset /* libbpf before 0.8 */
+#define bpf_core_field_offset(type, field)                                                         \
+    __builtin_preserve_field_info(((type *)0)->field, BPF_FIELD_BYTE_OFFSET)
+#endif
+
 #define POLL_LOOK 4 /* descriptors of a poll or select that are looked at */
 
 static __always_inline u64 inode_of_socket(struct socket *socket)
