@@ -12,6 +12,10 @@
 
 #include <bpf/libbpf.h>
 
+#ifndef LIBBPF_OPTS /* libbpf before 0.6 */
+#define LIBBPF_OPTS DECLARE_LIBBPF_OPTS
+#endif
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
