@@ -156,6 +156,28 @@ static void own_wait(struct own *o, const struct event_wait *w)
     }
 }
 
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Samples do not see the calls between two of them: what is known of calls goes before what a
+ * sampled wait covers. True: nothing of it is left. */
+static bool own_sampled(struct own *o, const struct event_wait *w, int64_t next)
+{
+    struct event_wait part = *w;
+    part.t_out = later(w->t_out, o->at);
+    part.t_wake = later(sooner(w->t_wake, next), part.t_out);
+    part.t_in = later(sooner(w->t_in, next), part.t_wake);
+    own_wait(o, &part);
+    return w->t_in <= next;
+}
+
 void own_time(const struct launches *launches, const struct threads *threads,
               const struct intern *names, const struct thread *th, struct replay_step *step,
               int64_t a, int64_t b)
@@ -166,13 +188,17 @@ void own_time(const struct launches *launches, const struct threads *threads,
     for (;;) {
         int64_t tl = l < launches->count ? launches->item[l].t0 : INT64_MAX;
         int64_t tc = c < th->calls.count ? th->calls.item[c].t0 : INT64_MAX;
-        int64_t tw = w < th->waits.count ? th->waits.item[w].t_out : INT64_MAX;
+        const struct event_wait *wait = w < th->waits.count ? &th->waits.item[w] : NULL;
+        bool sampled = wait && wait->flags & WAIT_SAMPLED;
+        int64_t tw = !wait ? INT64_MAX : sampled ? later(wait->t_out, o.at) : wait->t_out;
         if (tl >= b && tc >= b && tw >= b)
             break;
         if (tl <= tc && tl <= tw)
             own_launch(&o, &launches->item[l++]);
         else if (tc <= tw)
             own_call(&o, &th->calls.item[c++]);
+        else if (sampled)
+            w += own_sampled(&o, wait, sooner(tl, tc));
         else
             own_wait(&o, &th->waits.item[w++]);
     }
