@@ -44,6 +44,18 @@ int job_find(const char *name)
     return worst;
 }
 
+void job_restore(const struct job *job, const char *const *env)
+{
+    for (; env && *env; env++) {
+        char *own = strdup(*env);
+        if (own)
+            putenv(own);
+    }
+    signal(SIGPIPE, job->pipe_was);
+    signal(SIGXFSZ, job->size_was);
+    sigprocmask(SIG_SETMASK, &job->was, NULL);
+}
+
 static _Noreturn void child(const struct job *job, int gate, int report, char *const *argv,
                             const char *const *env)
 {
@@ -53,10 +65,7 @@ static _Noreturn void child(const struct job *job, int gate, int report, char *c
         ;
     if (n != 1)
         _exit(JOB_NOT_EXECUTABLE); /* gpufeed is gone: do not run unseen */
-    for (; env && *env; env++)
-        putenv((char *)*env);
-    signal(SIGPIPE, job->pipe_was);
-    sigprocmask(SIG_SETMASK, &job->was, NULL);
+    job_restore(job, env);
     execvp(argv[0], argv);
     int err = errno;
     if (write(report, &err, sizeof(err)) < 0)

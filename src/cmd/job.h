@@ -26,7 +26,7 @@ struct job {
     int gate;     /* writing end; -1 once open */
     int report;   /* reading end: errno of a failed exec */
     sigset_t was; /* the signal mask that the job gets back */
-    void (*pipe_was)(int); /* and what SIGPIPE did */
+    void (*pipe_was)(int), (*size_was)(int); /* and what SIGPIPE and SIGXFSZ did */
     bool ended;
     int code;        /* as a shell would say it */
     int exec_errno;  /* 0: the command was started */
@@ -36,6 +36,8 @@ struct job {
 int job_find(const char *name);
 /* Forks. `env` are NAME=VALUE texts that are added to the environment. */
 int job_fork(struct job *job, char *const *argv, const char *const *env, struct error *e);
+/* Gives back what the job had: signals as they were, the environment with `env` added. */
+void job_restore(const struct job *job, const char *const *env);
 /* Lets the command run. */
 void job_go(struct job *job);
 /* Collects all children that ended, without waiting; job->ended once the command did.

@@ -213,6 +213,19 @@ static int run_unmeasured(struct job *job, int signals)
     return job->code;
 }
 
+/* No process or descriptor is left to start the command beside us: it takes our place. */
+static int become_job(const struct run_options *o, struct measure *m, const struct job *job,
+                      const char *const *env, const struct error *e)
+{
+    say(cmd_run.name, "%s; the command runs unmeasured", e->text);
+    if (m)
+        unlink(o->path);
+    job_restore(job, env);
+    measure_close(m);
+    execvp(o->argv[0], o->argv);
+    return cannot_run(o->argv[0], errno);
+}
+
 static int measured(struct run_options *o, struct measure *m, struct job *job, int signals)
 {
     struct error e = {0};
@@ -251,7 +264,9 @@ static int run(int argc, char **argv)
     o.measure.title = str_text(&title);
     o.measure.version = GPUFEED_VERSION;
     int signals = open_signals(&job.was);
-    job.pipe_was = signal(SIGPIPE, SIG_IGN); /* our report's reader may go: no failure of the job */
+    /* that our report's reader goes, or our file grows too large, is no failure of the job */
+    job.pipe_was = signal(SIGPIPE, SIG_IGN);
+    job.size_was = signal(SIGXFSZ, SIG_IGN);
     int rc = measure_open(&o.measure, &m, &e);
     if (rc)
         say(cmd_run.name, "%s; the command runs unmeasured", e.text);
@@ -266,12 +281,10 @@ static int run(int argc, char **argv)
         env[n++] = sim;
     if (o.sim_devices[0])
         env[n++] = o.sim_devices;
-    if (job_fork(&job, o.argv, env, &e)) {
-        code = cmd_fail(&cmd_run, &e);
-        measure_close(m);
-    } else {
+    if (job_fork(&job, o.argv, env, &e))
+        code = become_job(&o, m, &job, env, &e);
+    else
         code = m ? measured(&o, m, &job, signals) : run_unmeasured(&job, signals);
-    }
     close(signals);
     free(sim);
     str_clear(&title);
