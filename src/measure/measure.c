@@ -41,6 +41,7 @@ struct measure {
     struct sources sources;
     bool sources_started;
     char ring_dir[64];
+    int ring_lock; /* descriptor; 0: none */
     char nvml[PATH_MAX]; /* the simulated library */
     char *env[8];
     int64_t start, committed, sampled, next;
@@ -230,7 +231,7 @@ static int make_environment(struct measure *m, struct error *e)
 
 static int open_parts(struct measure *m, struct error *e)
 {
-    int rc = ringdir_make(m->ring_dir, sizeof(m->ring_dir), e);
+    int rc = ringdir_make(m->ring_dir, sizeof(m->ring_dir), &m->ring_lock, e);
     if (!rc)
         rc = make_environment(m, e);
     if (!rc)
@@ -404,7 +405,7 @@ static void note_no_device(struct measure *m)
     if (ledger_span(m->ledger, &t0, &t1))
         return;
     if (!m->blind && probe_rings_totals(m->rings).blind)
-        m->blind = "the probe found no CUPTI that it could use";
+        m->blind = "the probe could not watch them";
     struct fact unseen = {"job", "", "device_unseen", m->blind, NAN, "", "gpufeed"};
     if (m->blind)
         on_fact(m, &unseen);
@@ -445,6 +446,8 @@ void measure_close(struct measure *m)
     ledger_free(m->ledger);
     replay_log_free(m->log);
     ringdir_remove(m->ring_dir);
+    if (m->ring_lock > 0)
+        close(m->ring_lock);
     for (size_t i = 0; i < sizeof(m->env) / sizeof(m->env[0]); i++)
         free(m->env[i]);
     map_clear(&m->workloads);

@@ -4,23 +4,81 @@
 #include "base/mem.h"
 #include "base/rootfs.h"
 #include "base/str.h"
+#include "base/unit.h"
 #include "probe/ring.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
-int ringdir_make(char *buf, size_t size, struct error *e)
+#define ROOM (32 * MIB)
+#define LEFT_S 3600 /* a folder this old without its owner was left behind */
+
+/* Containers have a /dev/shm of 64 MiB, or less; each process of the job wants 4 MiB. */
+static bool roomy(const char *dir)
+{
+    struct statvfs fs;
+    return statvfs(dir, &fs) == 0 && (double)fs.f_bavail * (double)fs.f_frsize >= (double)ROOM;
+}
+
+/* A running process of the job may still write to a ring of it. */
+static void look_for_writer(void *arg, const char *name)
+{
+    bool *ret_alive = arg;
+    long pid = strtol(name, NULL, 10);
+    *ret_alive |= pid > 0 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+}
+
+static void sweep_one(void *arg, const char *name)
+{
+    const char *base = arg;
+    char path[PATH_MAX];
+    struct stat st;
+    bool writer = false;
+    if (strncmp(name, "gpufeed-", 8) || strlen(name) != strlen("gpufeed-XXXXXX"))
+        return;
+    snprintf(path, sizeof(path), "%s/%s", base, name);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    bool ours = fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 077) == 0;
+    if (ours && time(NULL) - st.st_mtime > LEFT_S && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+        rootfs_each(NULL, path, look_for_writer, &writer) && !writer)
+        ringdir_remove(path);
+    close(fd);
+}
+
+static int lock_dir(const char *dir)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0)
+        flock(fd, LOCK_SH | LOCK_NB);
+    return fd;
+}
+
+int ringdir_make(char *buf, size_t size, int *ret_lock, struct error *e)
 {
     const char *tmp = getenv("TMPDIR");
     const char *const base[] = {"/dev/shm", tmp && tmp[0] == '/' ? tmp : "/tmp", "/tmp"};
-    for (size_t i = 0; i < sizeof(base) / sizeof(base[0]); i++) {
-        int n = snprintf(buf, size, "%s/gpufeed-XXXXXX", base[i]);
-        if (n > 0 && (size_t)n < size && mkdtemp(buf))
+    const size_t bases = sizeof(base) / sizeof(base[0]);
+    for (size_t i = 0; i < 2 * bases; i++) { /* in a second round a small one will do */
+        if (i < bases && !roomy(base[i]))
+            continue;
+        int n = snprintf(buf, size, "%s/gpufeed-XXXXXX", base[i % bases]);
+        if (n > 0 && (size_t)n < size && mkdtemp(buf)) {
+            *ret_lock = lock_dir(buf);
+            rootfs_each(NULL, base[i % bases], sweep_one, (void *)base[i % bases]);
             return STATUS_OK;
+        }
     }
     int rc = error_errno(e, "cannot make a folder for the probe in /dev/shm or /tmp");
     buf[0] = '\0';

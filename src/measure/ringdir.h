@@ -11,8 +11,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Makes a folder of our own (mode 0700) in /dev/shm, or in $TMPDIR or /tmp. */
-int ringdir_make(char *buf, size_t size, struct error *e);
+/* Makes a folder of our own (mode 0700) in /dev/shm, or in $TMPDIR or /tmp. *ret_lock is a
+ * descriptor to be kept open: it tells a later gpufeed that this folder is in use. Folders that a
+ * killed gpufeed left behind, with nobody writing to them, are removed. */
+int ringdir_make(char *buf, size_t size, int *ret_lock, struct error *e);
 /* Removes it with the rings in it. "" is fine. */
 void ringdir_remove(const char *dir);
 

@@ -20,6 +20,7 @@
 #define RING_VERSION 1
 #define RING_CAPACITY 65536u /* records; a power of two */
 #define RING_DIR_ENV "GPUFEED_RING_DIR"
+#define RING_NONE "none" /* PID.none, empty: there was no room for PID.ring */
 #define RING_DEVICES 64
 
 enum ring_kind {

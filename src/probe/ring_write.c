@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PAGE 4096u
@@ -45,12 +47,30 @@ static void fill_header(struct ring_header *h, int64_t now)
     h->magic = RING_MAGIC;
 }
 
+/* Where the job's files may not grow that large, the kernel sends the thread a signal that would
+ * end the job. */
+static bool allocate_quietly(int fd, size_t bytes)
+{
+    sigset_t one, before, waiting;
+    struct timespec at_once = {0};
+
+    sigemptyset(&one);
+    sigaddset(&one, SIGXFSZ);
+    sigpending(&waiting);
+    pthread_sigmask(SIG_BLOCK, &one, &before);
+    bool done = allocate(fd, bytes);
+    if (!done && !sigismember(&waiting, SIGXFSZ))
+        sigtimedwait(&one, NULL, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return done;
+}
+
 static bool map_file(struct ring_writer *w, int64_t now)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     size_t bytes = header_bytes() + (size_t)RING_CAPACITY * sizeof(struct ring_record);
 
-    if (!allocate(w->fd, bytes))
+    if (!allocate_quietly(w->fd, bytes))
         return false;
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, w->fd, 0);
     if (at == MAP_FAILED)
@@ -85,7 +105,9 @@ bool ring_writer_open(struct ring_writer *w, const char *dir, int64_t now)
     if (map_file(w, now) && rename(temporary, name) == 0)
         return true;
     int saved = errno;
-    unlink(temporary);
+    snprintf(name + n - strlen("ring"), strlen("ring") + 1, RING_NONE); /* says that it has none */
+    if (ftruncate(w->fd, 0) != 0 || rename(temporary, name) != 0)
+        unlink(temporary);
     if (w->header)
         munmap(w->header, w->mapped_bytes);
     w->header = NULL;

@@ -188,6 +188,7 @@ static int adopt(struct probe_rings *r, const char *name, struct error *e)
     if (ring_file_open(&ring->file, r->dir_fd, name, &why) != STATUS_OK) {
         free(ring);
         probe_rings_add_note(r, "%s", why.text);
+        r->totals.blind++;
         return STATUS_OK;
     }
     str_copy(ring->file_name, sizeof(ring->file_name), name);
@@ -198,6 +199,18 @@ static int adopt(struct probe_rings *r, const char *name, struct error *e)
     r->rings[r->ring_count++] = ring;
     r->totals.processes++;
     return STATUS_OK;
+}
+
+/* The probe found no room for its ring. */
+static void adopt_none(struct probe_rings *r, const char *name)
+{
+    struct ring ring = {.file.pid = (uint32_t)strtoul(name, NULL, 10)};
+    name_process(&ring);
+    r->totals.blind++;
+    probe_rings_add_note(r,
+                         "GPU activity of %s (%u) was not seen: no room for its ring of 4 MiB in "
+                         "\"%s\"",
+                         ring.process, ring.file.pid, r->dir);
 }
 
 static int discover(struct probe_rings *r, struct error *e)
@@ -214,13 +227,16 @@ static int discover(struct probe_rings *r, struct error *e)
     }
     while (status == STATUS_OK && (entry = readdir(folder))) {
         size_t len = strlen(entry->d_name);
-        if (len < 6 || len >= 32 || strcmp(entry->d_name + len - 5, ".ring") != 0)
+        bool none = len > 5 && !strcmp(entry->d_name + len - 5, "." RING_NONE);
+        if (len < 6 || len >= 32 || (!none && strcmp(entry->d_name + len - 5, ".ring") != 0))
             continue;
         uint64_t key = file_key(entry->d_ino, entry->d_name);
         if (map_get(&r->seen, key, NULL))
             continue;
         if (!map_put(&r->seen, key, 1))
             status = error_set(e, STATUS_MEMORY, "out of memory for the activity rings");
+        else if (none)
+            adopt_none(r, entry->d_name);
         else
             status = adopt(r, entry->d_name, e);
     }
