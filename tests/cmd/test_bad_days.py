@@ -321,6 +321,35 @@ def test_no_temporary_folder(folder, root):
         assert "gpufeed" in r.err, r
 
 
+@pytest.mark.parametrize("limit", ["-f 1", "-f 40", "-f 3000", "-n 4", "-n 6", "-n 8", "-n 12", "-n 20", "-s 256"])
+def test_tight_limits(limit, folder):
+    """Files that may not grow, few descriptors, small stacks: the job has them too, and goes on."""
+    job = [gf.JOBS, "kernels", "10", "10"]
+    script = f'ulimit -c 0; ulimit {limit}; exec "$@"'
+    env = gf.environment(GPUFEED_SIM_DIR="/no/such", LD_LIBRARY_PATH=gf.SIM)  # the simulator's own file is large
+    bare = gf.run("bash", "-c", script, "bash", *job, env=env)
+    r = gf.run("bash", "-c", script, "bash", gf.GPUFEED, "run", "--simulate", "-o", folder / "r.gpufeed", "--", "sh",
+               "-c", '"$@" && echo unharmed; exit 5', "sh", *job, env=env)
+    assert bare.code == 0 and r.code == 5 and r.out == "unharmed\n", (bare, r)
+    assert "gpufeed" in r.err and "never" not in r.err, r
+
+
+def test_no_room_for_rings(folder, root):
+    """A container's small /dev/shm, and no other place: the job runs and its device was not seen."""
+    script = ('for d in /dev/shm /tmp; do mount -t tmpfs -o size=1m x $d; done; cd /tmp; '
+              '"$0" run --simulate -o r.gpufeed -- "$@"')
+    r = gf.run("unshare", "-m", "sh", "-c", script, gf.GPUFEED, "sh", "-c", '"$@" && echo unharmed; exit 5', "sh",
+               gf.JOBS, "kernels", "10", "10")
+    assert r.code == 5 and r.out == "unharmed\n", r
+    assert len(lines_about(r.err, "^!.*not seen")) == 1 and "never" not in r.err, r
+
+
+def test_a_small_shm_is_left_alone(folder, root):
+    r = gf.run("unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size=1m x /dev/shm; exec "$@"', "sh", gf.GPUFEED, "run",
+               "--simulate", "-o", folder / "r.gpufeed", "--", gf.JOBS, "kernels", "10", "10")
+    assert r.code == 0 and gf.share(gf.report(folder / "r.gpufeed"), "compute") > 0, r
+
+
 # ---- rights ----------------------------------------------------------------------------------
 
 

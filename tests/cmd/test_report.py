@@ -63,6 +63,13 @@ def test_a_healthy_job(healthy):
     assert "nothing worth fixing" in gf.gpufeed("report", healthy).out.lower()
 
 
+def test_a_healthy_job_seen_by_samples(folder):
+    gf.record(folder / "r.gpufeed", gf.JOBS, "kernels", "40", "25", options=["--sampler"])
+    v = gf.report(folder / "r.gpufeed")["verdict"]
+    assert v["utilisation"] > 0.9 and v["limited_by"] == "compute", v
+    assert v["faster_accelerator_max_speedup"] is None or v["faster_accelerator_max_speedup"] > 5, v
+
+
 def test_a_job_with_a_healthy_loader_stays_quiet(folder):
     gf.record(folder / "r.gpufeed", gf.TRAIN, "--steps", "40", "--compute-ms", "25", "--decode-ms", "0.05")
     j = gf.report(folder / "r.gpufeed")
