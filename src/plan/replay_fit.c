@@ -6,7 +6,7 @@
  * in length, and in how the waits for a core are spread over items and over steps (distance between
  * the two sorted lists: short pieces of work wait otherwise than long ones in each discipline).
  * Where the total still does not fit, neighbours are the reason: as many threads are added as make
- * it fit.
+ * it fit. Where the length then does not, part of the recorded waits is kept.
  */
 #include "plan/replay_view.h"
 
@@ -190,7 +190,6 @@ static bool learn_others(struct fit *f, struct sim_params *p)
 static bool learn_recorded(struct fit *f, struct sim_params *p)
 {
     double lo = 0, hi = 1;
-    p->others = 0;
     for (int i = 0; i < BISECTIONS; i++) {
         struct sim_result r;
         p->recorded = i ? (lo + hi) / 2 : 1;
@@ -207,7 +206,8 @@ static bool learn_recorded(struct fit *f, struct sim_params *p)
     return true;
 }
 
-/* Neighbours are the reason for what the job's own threads do not explain. */
+/* Neighbours are the reason for what the job's own threads do not explain: those that are always
+ * there, and if that leaves the run too short, others that came and went. */
 static bool learn_neighbours(struct fit *f, struct sim_params *p)
 {
     struct sim_params own = *p;
@@ -217,7 +217,8 @@ static bool learn_neighbours(struct fit *f, struct sim_params *p)
         return false;
     if (fabs(r.length_ns - f->v->real_ns) <= LENGTH_FIT * f->v->real_ns)
         return true;
-    *p = own;
+    if (r.length_ns > f->v->real_ns)
+        *p = own;
     return learn_recorded(f, p);
 }
 
