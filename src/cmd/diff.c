@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/cmd.h"
-#include "cmd/show.h"
+#include "cmd/options.h"
 #include "record/diff.h"
 #include "record/read.h"
 #include "report/diff.h"
 
-#include <getopt.h>
 
 static const char help_text[] =
     "usage: gpufeed diff BEFORE AFTER [options]\n"
@@ -72,20 +71,9 @@ static int compare(const struct show_options *o, char *const *path)
 static int diff(int argc, char **argv)
 {
     struct show_options o;
-    int c;
-    show_init(&o);
-    optind = 1;
-    while ((c = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
-        const char *bad = NULL;
-        if (c == 'h')
-            return cmd_help(&cmd_diff);
-        if (c == ':')
-            return cmd_usage(&cmd_diff, "%s wants a value", argv[optind - 1]);
-        if (!show_option(&o, c, optarg, &bad))
-            return cmd_usage(&cmd_diff, "unknown option \"%s\"", argv[optind - 1]);
-        if (bad)
-            return cmd_usage(&cmd_diff, "%s", bad);
-    }
+    int code = options_parse(&cmd_diff, argc, argv, ":h", long_options, &o, NULL, NULL);
+    if (code >= 0)
+        return code;
     if (optind + 2 != argc)
         return cmd_usage(&cmd_diff, "it compares two recordings: BEFORE and AFTER");
     return compare(&o, argv + optind);

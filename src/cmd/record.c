@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/cmd.h"
 #include "cmd/say.h"
-#include "cmd/show.h"
-#include "measure/measure.h"
+#include "cmd/options.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <math.h>
 #include <poll.h>
@@ -36,75 +34,45 @@ static const char help_text[] =
     "  gpufeed record -p 4711 -d 60 -o job.gpufeed\n"
     "  gpufeed record -p $(pgrep -o -f train.py) -d 5m --price 28\n";
 
-enum { OPT_ORIGIN = SHOW_LAST, OPT_SAMPLER };
-
-static const struct option long_options[] = {SHOW_OPTIONS,
+static const struct option long_options[] = {LIVE_OPTIONS,
                                              {"pid", required_argument, NULL, 'p'},
                                              {"duration", required_argument, NULL, 'd'},
-                                             {"output", required_argument, NULL, 'o'},
-                                             {"origin", required_argument, NULL, OPT_ORIGIN},
-                                             {"sampler", no_argument, NULL, OPT_SAMPLER},
-                                             {"quiet", no_argument, NULL, 'q'},
-                                             {"help", no_argument, NULL, 'h'},
                                              {0}};
 
 struct record_command {
-    struct show_options show;
-    struct measure_options measure;
-    char path[PATH_MAX], title[128];
+    struct live_options live;
+    char title[128];
     pid_t pid;
     int64_t duration; /* ns; -1 until it ends */
 };
 
-static bool own_option(struct record_command *o, int c, const char **bad)
+static bool own_option(void *arg, int option, const char *value, const char **bad)
 {
+    struct record_command *o = arg;
     char *end;
-    switch (c) {
+    switch (option) {
     case 'p':
-        o->pid = (pid_t)strtol(optarg, &end, 10);
+        o->pid = (pid_t)strtol(value, &end, 10);
         if (*end || o->pid <= 0)
             *bad = "-p wants the number of a process";
         return true;
     case 'd':
-        o->duration = unit_parse_ns(optarg);
+        o->duration = unit_parse_ns(value);
         if (o->duration <= 0)
             *bad = "-d wants a time, such as 60, 90s or 5m";
         return true;
-    case 'o':
-        if (!str_copy(o->path, sizeof(o->path), optarg))
-            *bad = "the name after -o is too long";
-        return true;
-    case 'q':
-        o->show.quiet = true;
-        return true;
-    case OPT_ORIGIN:
-        o->measure.origin = optarg;
-        return true;
-    case OPT_SAMPLER:
-        o->measure.no_bpf = true;
-        return true;
     default:
-        return false;
+        return live_option(&o->live, option, value, bad);
     }
 }
 
 static int parse(int argc, char **argv, struct record_command *o)
 {
-    int c;
-    show_init(&o->show);
     o->duration = -1;
-    optind = 1;
-    while ((c = getopt_long(argc, argv, ":p:d:o:qh", long_options, NULL)) != -1) {
-        const char *bad = NULL;
-        if (c == 'h')
-            return cmd_help(&cmd_record);
-        if (c == ':')
-            return cmd_usage(&cmd_record, "%s wants a value", argv[optind - 1]);
-        if (!own_option(o, c, &bad) && !show_option(&o->show, c, optarg, &bad))
-            return cmd_usage(&cmd_record, "unknown option \"%s\"", argv[optind - 1]);
-        if (bad)
-            return cmd_usage(&cmd_record, "%s", bad);
-    }
+    int code = options_parse(&cmd_record, argc, argv, ":p:d:o:qh", long_options, &o->live.show,
+                             own_option, o);
+    if (code >= 0)
+        return code;
     if (optind < argc)
         return cmd_usage(&cmd_record, "what is \"%s\"? To run a command, use 'gpufeed run'",
                          argv[optind]);
@@ -124,7 +92,7 @@ static void name_job(struct record_command *o)
         fclose(f);
     }
     snprintf(o->title, sizeof(o->title), "%s (pid %d)", comm, (int)o->pid);
-    say_default_path(o->path, sizeof(o->path), comm, o->pid);
+    say_default_path(o->live.path, sizeof(o->live.path), comm, o->pid);
 }
 
 /* Until the job ends, the time is up, or somebody asks to stop. */
@@ -162,11 +130,11 @@ static int record(int argc, char **argv)
         return cmd_fail(&cmd_record, &e);
     }
     name_job(&o);
-    o.measure.path = o.path;
-    o.measure.title = o.title;
-    o.measure.version = GPUFEED_VERSION;
-    o.measure.attach = true;
-    int rc = measure_open(&o.measure, &m, &e);
+    o.live.measure.path = o.live.path;
+    o.live.measure.title = o.title;
+    o.live.measure.version = GPUFEED_VERSION;
+    o.live.measure.attach = true;
+    int rc = measure_open(&o.live.measure, &m, &e);
     if (rc) {
         close(pidfd);
         return cmd_fail(&cmd_record, &e);
@@ -177,9 +145,9 @@ static int record(int argc, char **argv)
         say(cmd_record.name, "%s", e.text);
     measure_close(m);
     close(pidfd);
-    code = show_recording(&cmd_record, o.path, &o.show, stdout);
-    if (!o.show.quiet && !o.show.json)
-        say_recording(o.path);
+    code = show_recording(&cmd_record, o.live.path, &o.live.show, stdout);
+    if (!o.live.show.quiet && !o.live.show.json)
+        say_recording(o.live.path);
     return code;
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/cmd.h"
-#include "cmd/show.h"
+#include "cmd/options.h"
 
-#include <getopt.h>
 
 static const char help_text[] =
     "usage: gpufeed report FILE [options]\n"
@@ -29,20 +28,9 @@ static const struct option long_options[] = {SHOW_OPTIONS, {"help", no_argument,
 static int report(int argc, char **argv)
 {
     struct show_options o;
-    int c;
-    show_init(&o);
-    optind = 1;
-    while ((c = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
-        const char *bad = NULL;
-        if (c == 'h')
-            return cmd_help(&cmd_report);
-        if (c == ':')
-            return cmd_usage(&cmd_report, "%s wants a value", argv[optind - 1]);
-        if (!show_option(&o, c, optarg, &bad))
-            return cmd_usage(&cmd_report, "unknown option \"%s\"", argv[optind - 1]);
-        if (bad)
-            return cmd_usage(&cmd_report, "%s", bad);
-    }
+    int code = options_parse(&cmd_report, argc, argv, ":h", long_options, &o, NULL, NULL);
+    if (code >= 0)
+        return code;
     if (optind + 1 != argc)
         return cmd_usage(&cmd_report, optind == argc ? "which recording?" : "one recording at a time");
     o.quiet = o.html && !o.json && !o.chains;

@@ -2,12 +2,10 @@
 #include "cmd/cmd.h"
 #include "cmd/job.h"
 #include "cmd/say.h"
-#include "cmd/show.h"
-#include "measure/measure.h"
+#include "cmd/options.h"
 #include "measure/ringdir.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -50,23 +48,17 @@ static const char help_text[] =
     "  gpufeed run --simulate -- ./job\n";
 
 struct run_options {
-    struct show_options show;
-    struct measure_options measure;
-    char path[PATH_MAX], sim_dir[PATH_MAX];
+    struct live_options live;
+    char sim_dir[PATH_MAX];
     char sim_devices[48];
     char **argv; /* of the command */
 };
 
-enum { OPT_REPORT = SHOW_LAST, OPT_ORIGIN, OPT_SIMULATE, OPT_SAMPLER, OPT_HELP };
+enum { OPT_REPORT = LIVE_LAST, OPT_SIMULATE };
 
-static const struct option long_options[] = {SHOW_OPTIONS,
-                                             {"output", required_argument, NULL, 'o'},
+static const struct option long_options[] = {LIVE_OPTIONS,
                                              {"report", required_argument, NULL, OPT_REPORT},
-                                             {"origin", required_argument, NULL, OPT_ORIGIN},
                                              {"simulate", optional_argument, NULL, OPT_SIMULATE},
-                                             {"sampler", no_argument, NULL, OPT_SAMPLER},
-                                             {"quiet", no_argument, NULL, 'q'},
-                                             {"help", no_argument, NULL, 'h'},
                                              {0}};
 
 static bool simulate(struct run_options *o, const char *devices, const char **bad)
@@ -82,53 +74,28 @@ static bool simulate(struct run_options *o, const char *devices, const char **ba
     if (!ringdir_beside(o->sim_dir, sizeof(o->sim_dir), names))
         *bad = "the simulated accelerator is not beside this program: run it from its build folder "
                "or install it";
-    o->measure.sim_dir = o->sim_dir;
+    o->live.measure.sim_dir = o->sim_dir;
     return true;
 }
 
-static bool own_option(struct run_options *o, int c, const char **bad)
+static bool own_option(void *arg, int option, const char *value, const char **bad)
 {
-    switch (c) {
-    case 'o':
-        if (!str_copy(o->path, sizeof(o->path), optarg))
-            *bad = "the name after -o is too long";
-        return true;
-    case 'q':
-        o->show.quiet = true;
-        return true;
-    case OPT_REPORT:
-        o->show.to = optarg;
-        return true;
-    case OPT_ORIGIN:
-        o->measure.origin = optarg;
-        return true;
-    case OPT_SAMPLER:
-        o->measure.no_bpf = true;
-        return true;
-    case OPT_SIMULATE:
-        return simulate(o, optarg, bad);
-    default:
-        return false;
-    }
+    struct run_options *o = arg;
+    if (option == OPT_SIMULATE)
+        return simulate(o, value, bad);
+    if (option != OPT_REPORT)
+        return live_option(&o->live, option, value, bad);
+    o->live.show.to = value;
+    return true;
 }
 
 /* -1: go on; else the exit code. */
 static int parse(int argc, char **argv, struct run_options *o)
 {
-    int c;
-    show_init(&o->show);
-    optind = 1;
-    while ((c = getopt_long(argc, argv, "+:o:qh", long_options, NULL)) != -1) {
-        const char *bad = NULL;
-        if (c == 'h')
-            return cmd_help(&cmd_run);
-        if (c == ':')
-            return cmd_usage(&cmd_run, "%s wants a value", argv[optind - 1]);
-        if (!own_option(o, c, &bad) && !show_option(&o->show, c, optarg, &bad))
-            return cmd_usage(&cmd_run, "unknown option \"%s\"", argv[optind - 1]);
-        if (bad)
-            return cmd_usage(&cmd_run, "%s", bad);
-    }
+    int code = options_parse(&cmd_run, argc, argv, "+:o:qh", long_options, &o->live.show,
+                             own_option, o);
+    if (code >= 0)
+        return code;
     if (optind >= argc)
         return cmd_usage(&cmd_run, "no command to run; put it after --");
     o->argv = argv + optind;
@@ -219,7 +186,7 @@ static int become_job(const struct run_options *o, struct measure *m, const stru
 {
     say(cmd_run.name, "%s; the command runs unmeasured", e->text);
     if (m)
-        unlink(o->path);
+        unlink(o->live.path);
     job_restore(job, env);
     measure_close(m);
     execvp(o->argv[0], o->argv);
@@ -236,12 +203,12 @@ static int measured(struct run_options *o, struct measure *m, struct job *job, i
         say(cmd_run.name, "%s", e.text);
     measure_close(m);
     if (job->exec_errno) {
-        unlink(o->path);
+        unlink(o->live.path);
         return cannot_run(o->argv[0], job->exec_errno);
     }
-    int shown = show_recording(&cmd_run, o->path, &o->show, stderr);
-    if (!o->show.quiet && !o->show.json)
-        say_recording(o->path);
+    int shown = show_recording(&cmd_run, o->live.path, &o->live.show, stderr);
+    if (!o->live.show.quiet && !o->live.show.json)
+        say_recording(o->live.path);
     return job->code == 0 && shown == EXIT_FINDINGS ? EXIT_FINDINGS : job->code;
 }
 
@@ -259,20 +226,20 @@ static int run(int argc, char **argv)
     if (err) /* before an older recording of that name is replaced */
         return cannot_run(o.argv[0], err);
     title_of(o.argv, &title);
-    say_default_path(o.path, sizeof(o.path), o.argv[0], getpid());
-    o.measure.path = o.path;
-    o.measure.title = str_text(&title);
-    o.measure.version = GPUFEED_VERSION;
+    say_default_path(o.live.path, sizeof(o.live.path), o.argv[0], getpid());
+    o.live.measure.path = o.live.path;
+    o.live.measure.title = str_text(&title);
+    o.live.measure.version = GPUFEED_VERSION;
     int signals = open_signals(&job.was);
     /* that our report's reader goes, or our file grows too large, is no failure of the job */
     job.pipe_was = signal(SIGPIPE, SIG_IGN);
     job.size_was = signal(SIGXFSZ, SIG_IGN);
-    int rc = measure_open(&o.measure, &m, &e);
+    int rc = measure_open(&o.live.measure, &m, &e);
     if (rc)
         say(cmd_run.name, "%s; the command runs unmeasured", e.text);
     const char *env[16] = {0};
-    char *sim = !m && o.measure.sim_dir
-                    ? ringdir_sim_env("LD_LIBRARY_PATH=", o.measure.sim_dir, true)
+    char *sim = !m && o.live.measure.sim_dir
+                    ? ringdir_sim_env("LD_LIBRARY_PATH=", o.live.measure.sim_dir, true)
                     : NULL; /* the simulated devices are there all the same */
     int n = 0;
     for (const char *const *v = m ? measure_environment(m) : NULL; v && *v && n < 13; v++)

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/options.h"
+
+int options_parse(const struct command *c, int argc, char **argv, const char *shorts,
+                  const struct option *longs, struct show_options *show, option_fn own, void *arg)
+{
+    int option;
+    show_init(show);
+    optind = 1;
+    while ((option = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+        const char *bad = NULL;
+        if (option == 'h')
+            return cmd_help(c);
+        if (option == ':')
+            return cmd_usage(c, "%s wants a value", argv[optind - 1]);
+        if (!(own && own(arg, option, optarg, &bad)) && !show_option(show, option, optarg, &bad))
+            return cmd_usage(c, "unknown option \"%s\"", argv[optind - 1]);
+        if (bad)
+            return cmd_usage(c, "%s", bad);
+    }
+    return -1;
+}
+
+bool live_option(struct live_options *o, int option, const char *value, const char **bad)
+{
+    switch (option) {
+    case 'o':
+        if (!str_copy(o->path, sizeof(o->path), value))
+            *bad = "the name after -o is too long";
+        return true;
+    case 'q':
+        o->show.quiet = true;
+        return true;
+    case LIVE_ORIGIN:
+        o->measure.origin = value;
+        return true;
+    case LIVE_SAMPLER:
+        o->measure.no_bpf = true;
+        return true;
+    default:
+        return false;
+    }
+}
