@@ -51,8 +51,10 @@ def in_source(verb):
     row = re.compile(r'\{"([a-z-]+)", (no|required|optional)_argument, NULL, (\'(\w)\')?')
     text = (ROOT / f"src/cmd/{verb}.c").read_text(encoding="utf-8")
     options = {}
-    if "SHOW_OPTIONS" in text:
-        text += (ROOT / "src/cmd/show.h").read_text(encoding="utf-8").replace("\\\n", "")
+    for macro, header in (("LIVE_OPTIONS", "options.h"), ("SHOW_OPTIONS", "show.h")):
+        if macro in text:
+            source = (ROOT / "src/cmd" / header).read_text(encoding="utf-8")
+            text += source.replace("\\\n", "")
     for name, kind, _, short in row.findall(text):
         options["--" + name] = wants[kind]
         if short:
