@@ -19,7 +19,7 @@ fi
 wheel() {
     "$here/need.sh" python3-venv &&
         python3 -m venv "$build/torch" &&
-        "$build/torch/bin/pip" install -q --index-url https://download.pytorch.org/whl/cpu torch &&
+        "$build/torch/bin/pip" install -q --retries 1 --index-url https://download.pytorch.org/whl/cpu torch &&
         "$here/find-torch.sh" "$build" >/dev/null
 }
 echo "installing PyTorch for the CPU in $build/torch"
