@@ -233,6 +233,7 @@ static __always_inline void describe_select(struct thread *t, struct task_struct
 
     if (!count)
         return;
+    asm volatile("" : "+r"(bytes)); /* the verifier must see the check on what is used */
     if (bytes > sizeof(set))
         bytes = sizeof(set);
     if (read_set)

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCu /* PROC_PID_INIT_INO of the kernel */
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 #define RING_BYTES (4 * MIB)
 #define SHORT_RUNNABLE_NS (50 * NS_PER_US)
 #define CALIBRATE_ROUNDS 16
@@ -185,14 +186,15 @@ static int load(struct wait_load *l, const struct wait_bpf_opts *o, struct error
     libbpf_set_print(quiet);
     struct btf *btf = btf__load_vmlinux_btf();
     if (!btf || libbpf_get_error(btf)) {
-        int code = errno;
         char missing[64];
         missing_capability(missing, sizeof(missing));
-        return *missing ? load_error(e, EPERM)
-                        : error_set(e, STATUS_MISSING,
-                                    "this kernel has no type information (/sys/kernel/btf/"
-                                    "vmlinux: %s)",
-                                    strerror(code));
+        if (*missing)
+            return load_error(e, EPERM);
+        return access(KERNEL_BTF, R_OK)
+                   ? error_set(e, STATUS_MISSING, "this kernel has no type information (%s: %s)",
+                               KERNEL_BTF, strerror(errno))
+                   : error_set(e, STATUS_MISSING, "the libbpf of this build is too old to read "
+                               "this kernel's type information (%s)", KERNEL_BTF);
     }
     bool cast = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0 && !o->as_old;
     int code = load_once(l, btf, o, cast);
