@@ -5,8 +5,7 @@ SHELL := /bin/bash
 # What the build needs; after -- what the wait chain needs (without it the sampler does its work).
 PACKAGES := meson ninja-build gcc pkg-config python3 libsqlite3-dev zlib1g-dev
 WAIT_CHAIN := clang llvm libbpf-dev 'bpftool|linux-tools-generic' libelf-dev
-TORCH := python3-torch python3-numpy
-TEST_PACKAGES := libcmocka-dev python3-pytest python3-jsonschema $(TORCH) libfuse3-dev fuse3 iproute2 util-linux
+TEST_PACKAGES := libcmocka-dev python3-pytest python3-jsonschema libfuse3-dev fuse3 iproute2 util-linux
 SOURCES := git ls-files '*.c' '*.h'
 
 .PHONY: all demo test scenarios bench sanitize dist install clean format format-check check deps test-deps
@@ -25,6 +24,7 @@ deps:
 # A build made before the tests' packages came has no tests in it yet.
 test-deps:
 	@tools/need.sh $(PACKAGES) $(WAIT_CHAIN) $(TEST_PACKAGES)
+	@tools/get-torch.sh $(BUILD)
 	@[ ! -e $(BUILD)/build.ninja ] || [ -e $(BUILD)/tests/ledger ] || meson setup --reconfigure $(BUILD)
 
 # Installs what is missing, builds, runs a starving PyTorch job and prints the verdict.
@@ -39,7 +39,7 @@ test: test-deps all
 	@meson test -C $(BUILD) --print-errorlogs --num-processes 1
 
 scenarios: test-deps all
-	@python3 tests/scenarios/run.py --table
+	@python3 tests/scenarios/run.py --table --python "$$(tools/find-torch.sh $(BUILD))"
 
 bench: test-deps all
 	@bench/run.sh $(BUILD)

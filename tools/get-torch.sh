@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# get-torch.sh BUILD: sees to a Python with PyTorch for the demo: one that is here, else the
+# get-torch.sh BUILD: sees to a Python with PyTorch for demo and tests: one that is here, else the
 # distribution's package, else (Ubuntu has none that is new enough) a wheel in BUILD/torch. Without
 # any it says so and succeeds: the demo then takes the job in C.
 set -euo pipefail
@@ -23,4 +23,4 @@ wheel() {
         "$here/find-torch.sh" "$build" >/dev/null
 }
 echo "installing PyTorch for the CPU in $build/torch"
-wheel || echo "PyTorch could not be installed; the demo takes the example in C." >&2
+wheel || echo "PyTorch could not be installed; the demo takes the example in C, tests skip what needs it." >&2
