@@ -109,6 +109,7 @@ void timeline_advance(struct timeline *t, int64_t until, bool end_gap, segment_f
         walk_to(t, until, NULL, fn, arg);
     else
         walk_busy(t, until, fn, arg);
-    memmove(t->spans, t->spans + i, (t->count - i) * sizeof(*t->spans));
+    if (i)
+        memmove(t->spans, t->spans + i, (t->count - i) * sizeof(*t->spans));
     t->count -= i;
 }
