@@ -258,6 +258,8 @@ static int job_state(char **a)
         if (e->d_name[0] != '.' && fd != dirfd(folder))
             printf("fd %d\n", fd);
     }
+    if (folder)
+        closedir(folder);
     prctl(PR_GET_PDEATHSIG, &death);
     print_lines("/proc/self/status", status);
     print_lines("/proc/self/limits", all);
