@@ -2,13 +2,16 @@
 #include "ledger/deliveries.h"
 
 #include "base/unit.h"
+#include "ledger/pieces.h"
 #include "ledger/turn.h"
 #include "ledger/walk.h"
 
 #include <stdlib.h>
 
-/* Work that is given so soon after a take that was awaited belongs to that take. */
+/* Work that is given so soon after a take that was awaited belongs to that take, as does what is
+ * given before the thread launches anything. */
 #define ORDER_NS (10 * NS_PER_MS)
+#define AHEAD_PART 8
 /* From the end of a worker's queue to its own. */
 #define CLOSING_NS (1 * NS_PER_S)
 
@@ -17,8 +20,65 @@ static struct queued *at(struct made_by *m, unsigned i)
     return &m->queue[i % MAKERS_QUEUE_MAX];
 }
 
-static void push_delivery(struct makers *ms, struct made_by *m, const struct maker *made)
+/* The parts of a delivery are known as sums; replay wants them in the order in which they happened.
+ */
+struct ordering {
+    struct replay_delivery *d;
+    struct shares direct; /* what the thread's own waits say */
+    struct shares others; /* what it waited for in others */
+    int64_t startup;      /* left of it: comes first */
+    enum cause cpu;
+};
+
+static void add_direct(void *arg, const struct piece *p)
 {
+    struct ordering *o = arg;
+    if (!p->cpu && p->cause != CAUSE_NONE)
+        shares_add(&o->direct, (enum cause)p->cause, p->resource, p->ns);
+}
+
+static void add_in_order(void *arg, const struct piece *p)
+{
+    struct ordering *o = arg;
+    int64_t ns = p->ns, start = 0;
+    if (p->cpu || p->cause == CAUSE_NONE)
+        start = o->startup < ns ? o->startup : ns;
+    o->startup -= start;
+    ns -= start;
+    replay_delivery_add(o->d, CAUSE_STARTUP, 0, start);
+    if (p->cpu || p->cause != CAUSE_NONE) {
+        replay_delivery_add(o->d, p->cpu ? o->cpu : (enum cause)p->cause, p->cpu ? 0 : p->resource,
+                            ns);
+        return;
+    }
+    struct shares part = {.count = 0};
+    shares_add_scaled(&part, &o->others, ns);
+    for (int i = 0; i < part.count; i++)
+        replay_delivery_add(o->d, (enum cause)part.part[i].cause, part.part[i].resource,
+                            part.part[i].ns);
+}
+
+static void add_parts(const struct walk *k, struct replay_delivery *d, const struct maker *made)
+{
+    static const enum cause cpu[] = {CAUSE_PREPARE, CAUSE_HOST, CAUSE_COLLECTIVE};
+    const struct shares *parts = &made->parts;
+    struct ordering o = {.d = d, .cpu = CAUSE_PREPARE};
+    pieces_of(k, made->thread, made->t0, made->t1, add_direct, &o);
+    o.startup = shares_of(parts, CAUSE_STARTUP) - shares_of(&o.direct, CAUSE_STARTUP);
+    for (int i = 2; i >= 0; i--)
+        if (shares_of(parts, cpu[i]))
+            o.cpu = cpu[i];
+    for (int i = 0; i < parts->count; i++) {
+        enum cause c = (enum cause)parts->part[i].cause;
+        if (c != o.cpu && c != CAUSE_STARTUP && !shares_of(&o.direct, c))
+            shares_add(&o.others, c, parts->part[i].resource, parts->part[i].ns);
+    }
+    pieces_of(k, made->thread, made->t0, made->t1, add_in_order, &o);
+}
+
+static void push_delivery(struct makers *ms, struct made_by *m, const struct walk *k)
+{
+    const struct maker *made = &k->maker;
     struct replay_delivery d = {.start_ns = made->t0,
                                 .end_ns = made->t1,
                                 .idle_ns = made->idle_ns,
@@ -29,9 +89,7 @@ static void push_delivery(struct makers *ms, struct made_by *m, const struct mak
         d.start_ns = made->born;
         replay_delivery_add(&d, CAUSE_STARTUP, 0, started);
     }
-    for (int i = 0; i < made->parts.count; i++)
-        replay_delivery_add(&d, (enum cause)made->parts.part[i].cause, made->parts.part[i].resource,
-                            made->parts.part[i].ns);
+    add_parts(k, &d, made);
     uint64_t serial = replay_push_delivery(ms->log, ms->consumer, &d);
     if (serial == REPLAY_NONE)
         return;
@@ -42,13 +100,12 @@ static void push_delivery(struct makers *ms, struct made_by *m, const struct mak
     m->queue[m->tail++ % MAKERS_QUEUE_MAX] = (struct queued){serial, made->t1, INT64_MAX};
 }
 
-/* A worker that is given its end closes its queue, which looks like a delivery: it asks for no work
- * after it. */
-static bool only_closes(const struct thread *x, const struct thread *const *chain, int depth,
-                        const struct turn *turn)
+/* A worker that is given its end asks for no work after that, and its queue that closes looks like
+ * a delivery. */
+static bool closes(const struct thread *x, const struct thread *const *chain, int depth, int64_t t)
 {
-    return turn->idle_ns > 0 && x->exit != INT64_MAX && x->exit - turn->t1 < CLOSING_NS &&
-           !turn_given_work(x, chain, depth, turn->t1, x->exit);
+    return x->exit != INT64_MAX && x->exit - t < CLOSING_NS &&
+           !turn_given_work(x, chain, depth, t, x->exit);
 }
 
 /* Brings what m handed over up to `until` into the log and its queue. */
@@ -74,19 +131,21 @@ static void enumerate(struct makers *ms, struct made_by *m, const struct thread 
         k.maker.thread = NULL;
         walk_made(&k, x, hop, &turn, &parts);
         m->seen = t;
-        if (k.maker.thread && !only_closes(x, k.chain, k.depth, &turn))
-            push_delivery(ms, m, &k.maker);
+        if (k.maker.thread && !(turn.idle_ns > 0 && closes(x, k.chain, k.depth, turn.t1)))
+            push_delivery(ms, m, &k);
     }
 }
 
-/* How far it may be ahead: what lay there most often when it was given work. */
-static unsigned usually_ahead(const struct made_by *m)
+/* How far a maker may be ahead, its prefetch. More seems to lie there where takes left no trace,
+ * less at the start of an epoch: the low end of what was seen is right. */
+static unsigned usually_ahead(const struct makers *ms)
 {
-    unsigned best = 0;
-    for (unsigned i = 1; i <= MAKERS_AHEAD_MAX; i++)
-        if (m->ahead[i] > m->ahead[best])
-            best = i;
-    return best;
+    unsigned all = 0, seen = 0, n = 0;
+    for (unsigned i = 0; i <= MAKERS_AHEAD_MAX; i++)
+        all += ms->ahead[i];
+    while (n < MAKERS_AHEAD_MAX && (seen += ms->ahead[n]) * AHEAD_PART < all)
+        n++;
+    return n;
 }
 
 /* Number of deliveries from `first` on that were there at t. */
@@ -99,16 +158,18 @@ static unsigned there(struct made_by *m, unsigned first, int64_t t)
 }
 
 /* It had no work, and got some at t: one of its deliveries was taken then. */
-static void given_work(struct made_by *m, int64_t t)
+static void given_work(struct makers *ms, struct made_by *m, const struct thread *th,
+                       const struct launches *launches, int64_t t)
 {
     unsigned n = there(m, m->known, t);
-    bool awaited = !m->answered && m->last != INT64_MIN && t >= m->last && t - m->last < ORDER_NS;
+    bool awaited = !m->answered && m->last != INT64_MIN && t >= m->last &&
+                   (t - m->last < ORDER_NS || !launches_between(launches, th, m->last, t));
     m->answered |= awaited;
     n += awaited;
     if (!n)
         return; /* the first work of all, or of an epoch */
-    m->ahead[n < MAKERS_AHEAD_MAX ? n : MAKERS_AHEAD_MAX]++;
-    unsigned ahead = usually_ahead(m);
+    ms->ahead[n < MAKERS_AHEAD_MAX ? n : MAKERS_AHEAD_MAX]++;
+    unsigned ahead = usually_ahead(ms);
     if (awaited || n < ahead)
         return;
     m->known += n - ahead + 1;
@@ -116,7 +177,7 @@ static void given_work(struct made_by *m, int64_t t)
 }
 
 static void look_at_work(struct makers *ms, struct made_by *m, const struct thread *th,
-                         int64_t until)
+                         const struct launches *launches, int64_t until)
 {
     const struct thread *x = threads_find(ms->threads, m->tid);
     const struct thread *chain[2] = {th, threads_find(ms->threads, m->hop)};
@@ -124,18 +185,20 @@ static void look_at_work(struct makers *ms, struct made_by *m, const struct thre
     const struct event_wait *w;
     while (x && (w = turn_given_work(x, chain, depth, m->asked, until))) {
         m->asked = w->t_in;
-        given_work(m, w->t_wake);
+        if (!closes(x, chain, depth, w->t_in))
+            given_work(ms, m, th, launches, w->t_wake);
     }
 }
 
-void deliveries_update(struct makers *ms, const struct thread *th, int64_t until)
+void deliveries_update(struct makers *ms, const struct thread *th, const struct launches *launches,
+                       int64_t until)
 {
     makers_find_siblings(ms, th, until);
     for (int i = 0; i < ms->count; i++) {
         struct made_by *m = ms->maker[i];
         enumerate(ms, m, th, until);
         if (ms->totals.processes || ms->asides)
-            look_at_work(ms, m, th, until);
+            look_at_work(ms, m, th, launches, until);
         int64_t exit = makers_exit(ms, m);
         if (exit <= until) /* its loader has ended: nothing was left lying there */
             m->known += there(m, m->known, exit == INT64_MIN ? until : exit);
@@ -148,10 +211,15 @@ struct taking {
     struct makers *ms;
     struct taken *out;
     int count;
-    int order[MAKERS_MAX]; /* makers that live, in turn */
-    int living;
+    int order[MAKERS_MAX]; /* those that have ended, then those that live, each in turn */
+    int ended, all;
     unsigned due[MAKERS_MAX]; /* by index of maker: how many are to be taken */
 };
+
+static struct made_by *maker_at(const struct taking *k, int place)
+{
+    return k->ms->maker[k->order[place]];
+}
 
 static void take_one(struct taking *k, struct made_by *m)
 {
@@ -168,38 +236,49 @@ static int by_end(const void *a, const void *b)
     return x->end < y->end ? -1 : x->end > y->end;
 }
 
+/* Adds the makers that had ended at t, or those that lived, by their keys. */
+static void add_makers(struct taking *k, int64_t t, bool ended)
+{
+    int first = k->all;
+    for (int i = 0; i < k->ms->count; i++) {
+        int at = k->all;
+        if ((makers_exit(k->ms, k->ms->maker[i]) <= t) != ended)
+            continue;
+        for (; at > first && maker_at(k, at - 1)->key > k->ms->maker[i]->key; at--)
+            k->order[at] = k->order[at - 1];
+        k->order[at] = i;
+        k->all++;
+    }
+}
+
 static void begin_taking(struct taking *k, struct makers *ms, struct taken *out, int64_t t)
 {
     k->ms = ms;
     k->out = out;
-    k->count = k->living = 0;
-    for (int i = 0; i < ms->count; i++) {
-        int at = k->living;
+    k->count = k->all = 0;
+    for (int i = 0; i < ms->count; i++)
         k->due[i] = ms->maker[i]->known - ms->maker[i]->head;
-        if (makers_exit(ms, ms->maker[i]) <= t)
-            continue;
-        for (; at > 0 && ms->maker[k->order[at - 1]]->key > ms->maker[i]->key; at--)
-            k->order[at] = k->order[at - 1];
-        k->order[at] = i;
-        k->living++;
-    }
+    add_makers(k, t, true);
+    k->ended = k->all;
+    add_makers(k, t, false);
 }
 
-/* Place of a maker in turn; -1: it has ended. */
-static int place_of(const struct taking *k, uint32_t key)
+/* Place of a maker in [from, to); from - 1: it is not there. */
+static int place_of(const struct taking *k, uint32_t key, int from, int to)
 {
-    for (int i = 0; i < k->living; i++)
-        if (k->ms->maker[k->order[i]]->key == key)
+    for (int i = from; i < to; i++)
+        if (maker_at(k, i)->key == key)
             return i;
-    return -1;
+    return from - 1;
 }
 
 /* All from the place after the last take up to m's have one more turn than m had rounds. */
 static void due_in_turn(struct taking *k, const struct made_by *m, unsigned rounds, int64_t t0)
 {
-    int last = place_of(k, k->ms->last_key), mine = place_of(k, m->key);
-    for (int i = 0; i < k->living && mine >= 0; i++) {
-        struct made_by *o = k->ms->maker[k->order[i]];
+    int last = place_of(k, k->ms->last_key, k->ended, k->all);
+    int mine = place_of(k, m->key, k->ended, k->all);
+    for (int i = k->ended; i < k->all && mine >= k->ended; i++) {
+        struct made_by *o = maker_at(k, i);
         bool between = last < mine ? i > last && i < mine : i > last || i < mine;
         unsigned due = rounds + between, have = there(o, o->head, t0);
         due = due < have ? due : have;
@@ -208,30 +287,24 @@ static void due_in_turn(struct taking *k, const struct made_by *m, unsigned roun
     }
 }
 
-/* Takes what is due: that of makers that have ended, then of the others in turn. */
-static void take_in_turn(struct taking *k)
+/* Takes what is due of the makers in [from, to), in turn. */
+static void take_in_turn(struct taking *k, int from, int to)
 {
-    int i = place_of(k, k->ms->last_key) + 1;
+    int i = place_of(k, k->ms->last_key, from, to) + 1;
     bool left = true;
-    for (int w = 0; w < k->ms->count; w++)
-        for (; k->due[w] && makers_exit(k->ms, k->ms->maker[w]) != INT64_MAX &&
-               place_of(k, k->ms->maker[w]->key) < 0;
-             k->due[w]--)
-            take_one(k, k->ms->maker[w]);
-    qsort(k->out, (size_t)k->count, sizeof(k->out[0]), by_end);
     while (left) {
-        left = false;
-        for (; i < k->living; i++) {
+        for (; i < to; i++) {
             unsigned *due = &k->due[k->order[i]];
             if (!*due)
                 continue;
-            take_one(k, k->ms->maker[k->order[i]]);
-            k->ms->last_key = k->ms->maker[k->order[i]]->key;
-            left |= --*due > 0;
+            take_one(k, maker_at(k, i));
+            k->ms->last_key = maker_at(k, i)->key;
+            --*due;
         }
-        for (int j = 0; j < k->living; j++)
-            left |= k->due[k->order[j]] > 0;
-        i = 0;
+        left = false;
+        for (i = from; i < to; i++)
+            left |= k->due[k->order[i]] > 0;
+        i = from;
     }
 }
 
@@ -263,15 +336,26 @@ static void set_moments(struct taken *v, int count, int64_t from, int64_t to)
     }
 }
 
-int deliveries_unnoticed(struct makers *ms, struct made_by *m, int64_t from, int64_t t0,
-                         int64_t t1, bool fresh,
-                         struct taken taken[DELIVERIES_TAKEN_MAX])
+/* The first end of a maker of which something is due; before it, all was taken. */
+static int64_t first_exit(const struct taking *k, int64_t t)
+{
+    for (int i = 0; i < k->ended; i++) {
+        int64_t exit = makers_exit(k->ms, maker_at(k, i));
+        if (k->due[k->order[i]] && exit != INT64_MIN && exit < t)
+            t = exit;
+    }
+    return t;
+}
+
+int deliveries_unnoticed(struct makers *ms, struct made_by *m, int64_t from, int64_t t0, int64_t t1,
+                         bool fresh, struct taken taken[DELIVERIES_TAKEN_MAX])
 {
     struct taking k;
     bool in_order = makers_in_order(ms);
     begin_taking(&k, ms, taken, t0);
     /* its queue's thread may have been late with the newest: it is not there before it woke us */
-    unsigned rounds = m->known - m->head, mine = there(m, m->head, t1), early = there(m, m->head, t0);
+    unsigned rounds = m->known - m->head, mine = there(m, m->head, t1),
+             early = there(m, m->head, t0);
     if (fresh && mine)
         rounds = mine - 1 < early ? mine - 1 : early;
     for (int i = 0; i < ms->count; i++) {
@@ -282,7 +366,10 @@ int deliveries_unnoticed(struct makers *ms, struct made_by *m, int64_t from, int
     }
     if (in_order) {
         due_in_turn(&k, m, rounds, t0);
-        take_in_turn(&k);
+        int64_t exit = first_exit(&k, t0);
+        take_in_turn(&k, 0, k.ended);
+        set_moments(taken, k.count, from, exit);
+        take_in_turn(&k, k.ended, k.all);
     } else {
         take_by_end(&k);
     }

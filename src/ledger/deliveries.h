@@ -15,6 +15,7 @@
 #define GPUFEED_LEDGER_DELIVERIES_H
 
 #include "ledger/makers.h"
+#include "ledger/own_time.h"
 
 #define DELIVERIES_TAKEN_MAX 1024
 
@@ -24,7 +25,8 @@ struct taken {
 };
 
 /* Brings what all makers handed over up to `until` into the log and their queues. */
-void deliveries_update(struct makers *ms, const struct thread *th, int64_t until);
+void deliveries_update(struct makers *ms, const struct thread *th, const struct launches *launches,
+                       int64_t until);
 
 /*
  * Takes what was taken without a wait between `from` and t0, when the thread began to wait for the

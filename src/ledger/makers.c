@@ -188,15 +188,13 @@ bool makers_in_order(const struct makers *ms)
     return told ? ms->asides > 0 : ms->totals.processes;
 }
 
-/* The thread of y's process that y, its main thread, hands its work to; NULL: none yet. */
+/* The thread of y's process that y, its main thread, hands its work to: the first that was made. */
 static const struct thread *hop_of(const struct threads *t, const struct thread *y)
 {
     const struct thread *hop = NULL;
-    for (size_t i = y->wakes.first; i < y->wakes.count; i++) {
-        const struct wake *w = &y->wakes.item[i];
-        const struct thread *x =
-            w->tgid == y->tgid && w->tid != y->tid ? threads_find(t, w->tid) : NULL;
-        if (x && (!hop || x->start < hop->start))
+    for (size_t i = 0; i < t->count; i++) {
+        const struct thread *x = t->list[i];
+        if (x->tgid == y->tgid && x != y && (!hop || x->start < hop->start))
             hop = x;
     }
     return hop;

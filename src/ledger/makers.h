@@ -31,7 +31,6 @@ struct made_by {
     int64_t asked;                         /* its waits for work up to here are accounted for */
     struct queued queue[MAKERS_QUEUE_MAX]; /* [head, tail): not taken, a ring */
     unsigned head, known, tail;            /* [head, known): taken for certain by now */
-    unsigned ahead[MAKERS_AHEAD_MAX + 1];  /* how often so many lay there when it was given work */
     int64_t last;                          /* when the thread last waited for one */
     bool answered;                         /* work was given for that one */
 };
@@ -43,10 +42,11 @@ struct makers {
     int consumer;                      /* of the log */
     struct made_by *maker[MAKERS_MAX]; /* owned */
     int count;
-    uint32_t distinct; /* makers ever seen */
-    uint32_t last_key; /* whose delivery was taken last; 0: nobody's */
-    uint64_t asides;   /* takes before which another maker's delivery woke the thread */
-    size_t looked;     /* threads there were when siblings were last looked for */
+    uint32_t distinct;                    /* makers ever seen */
+    uint32_t last_key;                    /* whose delivery was taken last; 0: nobody's */
+    unsigned ahead[MAKERS_AHEAD_MAX + 1]; /* how often so many lay there when one was given work */
+    uint64_t asides; /* takes before which another maker's delivery woke the thread */
+    size_t looked;   /* threads there were when siblings were last looked for */
     int64_t looked_at;
     struct steps_totals totals;
 };

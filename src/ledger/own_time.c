@@ -92,11 +92,41 @@ struct own {
     const struct thread *th;
     struct replay_step *step;
     int64_t at, end;
+    int64_t made0, made1; /* it made workers then */
 };
+
+/* From the last driver call before the first child process was made until the last one was. */
+static void find_making(struct own *o)
+{
+    int64_t first = INT64_MAX;
+    o->made0 = o->made1 = o->at;
+    for (size_t i = 0; i < o->threads->count; i++) {
+        const struct thread *y = o->threads->list[i];
+        if (y->tid != y->tgid || y->parent_tgid != o->th->tgid || y->start <= o->at ||
+            y->start > o->end)
+            continue;
+        first = y->start < first ? y->start : first;
+        o->made1 = y->start > o->made1 ? y->start : o->made1;
+    }
+    if (first == INT64_MAX)
+        return;
+    int64_t launch = launches_end_before(o->launches, first);
+    o->made0 = launch > o->made0 ? launch : o->made0;
+    const struct calls *c = &o->th->calls;
+    for (size_t i = calls_after(c, first); i-- > c->first && c->item[i].t1 > o->made0;)
+        if (c->item[i].t1 <= first)
+            o->made0 = c->item[i].t1;
+}
 
 static void own_cpu(struct own *o, int64_t to)
 {
-    int64_t ns = (to < o->end ? to : o->end) - o->at;
+    to = to < o->end ? to : o->end;
+    if (o->at >= o->made0 && o->at < o->made1 && to > o->at) {
+        int64_t made = to < o->made1 ? to : o->made1;
+        replay_step_add(o->step, REPLAY_THREAD, CAUSE_STARTUP, 0, made - o->at);
+        o->at = made;
+    }
+    int64_t ns = to - o->at;
     if (ns <= 0)
         return;
     replay_step_add(o->step, REPLAY_THREAD, ns <= GAP_LAUNCH_CPU_NS ? CAUSE_LAUNCH : CAUSE_HOST, 0,
@@ -104,16 +134,38 @@ static void own_cpu(struct own *o, int64_t to)
     o->at += ns;
 }
 
+/* Time inside a driver call, but for what the thread lost there for want of a core. */
+static void own_inside(struct own *o, int64_t end, enum replay_op_kind kind, enum cause cause)
+{
+    const struct waits *ws = &o->th->waits;
+    for (size_t i = waits_after(ws, o->at); i < ws->count && ws->item[i].t_out < end; i++) {
+        const struct event_wait *w = &ws->item[i];
+        int64_t out = w->target == TARGET_CORE ? w->t_out : w->t_wake;
+        int64_t in = w->t_in < end ? w->t_in : end;
+        out = out > o->at ? out : o->at;
+        if (in <= out)
+            continue;
+        if (out > o->at)
+            replay_step_add(o->step, kind, cause, 0, out - o->at);
+        replay_step_add(o->step, REPLAY_THREAD, CAUSE_CPU_STARVED, 0, in - out);
+        o->at = in;
+    }
+    if (end > o->at)
+        replay_step_add(o->step, kind, cause, 0, end - o->at);
+    o->at = end > o->at ? end : o->at;
+}
+
 static void own_launch(struct own *o, const struct launched *l)
 {
     own_cpu(o, l->t0);
     int64_t end = l->t1 < o->end ? l->t1 : o->end;
-    replay_step_add(o->step, REPLAY_DEVICE, l->cause, 0, l->adds);
-    if (end <= o->at)
-        return;
-    replay_step_add(o->step, l->sync_copy ? REPLAY_SYNC : REPLAY_THREAD,
-                    l->sync_copy ? l->cause : CAUSE_LAUNCH, 0, end - o->at);
-    o->at = end;
+    if (l->sync_copy)
+        replay_step_add(o->step, REPLAY_DEVICE, l->cause, 0, l->adds);
+    if (end > o->at)
+        own_inside(o, end, l->sync_copy ? REPLAY_SYNC : REPLAY_THREAD,
+                   l->sync_copy ? l->cause : CAUSE_LAUNCH);
+    if (!l->sync_copy) /* the device gets it when the call is made */
+        replay_step_add(o->step, REPLAY_DEVICE, l->cause, 0, l->adds);
 }
 
 static void own_call(struct own *o, const struct event_call *c)
@@ -182,7 +234,8 @@ void own_time(const struct launches *launches, const struct threads *threads,
               const struct intern *names, const struct thread *th, struct replay_step *step,
               int64_t a, int64_t b)
 {
-    struct own o = {launches, threads, names, th, step, a, b};
+    struct own o = {launches, threads, names, th, step, a, b, a, a};
+    find_making(&o);
     size_t l = first_from(launches, a), c = calls_after(&th->calls, a),
            w = waits_after(&th->waits, a);
     for (;;) {

@@ -115,7 +115,7 @@ static void take(struct steps *s, const struct thread *th, const struct fetch *f
 {
     int64_t t0 = f->first->t_out, t1 = f->last->t_in;
     struct taken taken[DELIVERIES_TAKEN_MAX];
-    deliveries_update(&s->makers, th, t1);
+    deliveries_update(&s->makers, th, &s->launches, t1);
     int count =
         deliveries_unnoticed(&s->makers, f->by, s->open ? s->step.t1 : t0, t0, t1,
                                      f->fresh, taken);
@@ -132,7 +132,7 @@ static void take(struct steps *s, const struct thread *th, const struct fetch *f
 static void go_on(struct steps *s, const struct thread *th, int64_t until)
 {
     struct taken taken[DELIVERIES_TAKEN_MAX];
-    deliveries_update(&s->makers, th, until);
+    deliveries_update(&s->makers, th, &s->launches, until);
     step_on(s, th, taken, deliveries_known(&s->makers, s->step.t1, until, taken));
     int64_t end = launches_end_before(&s->launches, until);
     if (until - s->step.t1 < LONG_STEP_NS || end <= s->step.t1)
@@ -147,7 +147,7 @@ void steps_finish(struct steps *s, int64_t until)
     struct taken taken[DELIVERIES_TAKEN_MAX];
     if (!th || s->consumer < 0 || !s->open || until < s->step.t1)
         return;
-    deliveries_update(&s->makers, th, until);
+    deliveries_update(&s->makers, th, &s->launches, until);
     step_on(s, th, taken, deliveries_known(&s->makers, s->step.t1, until, taken));
     end_step(s, th, until);
 }

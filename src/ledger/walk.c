@@ -3,15 +3,12 @@
 
 #include "base/str.h"
 #include "base/unit.h"
+#include "ledger/pieces.h"
 #include "ledger/turn.h"
 
 #include <stdio.h>
 
 #define POOLS_MAX 12
-/* CPU time between two waits on the same thing, when as short as this, is the reading itself. */
-#define READ_CPU_NS (300 * NS_PER_US)
-/* While bytes of a collective are in flight, a wake-up as late as this costs nothing. */
-#define HIDDEN_NS (2 * NS_PER_MS)
 /* A TCP peer that brought this many times what it took is a store (the rule). */
 #define STORE_RATIO 10
 #define STORE_MIN_BYTES 4096
@@ -103,63 +100,29 @@ static struct pool *pool_of(struct making *m, uint32_t tid)
     return p;
 }
 
-static int64_t overlap(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
+/* One piece of what the thread that is composed did. */
+static void take_piece(void *arg, const struct piece *p)
 {
-    int64_t lo = a0 > b0 ? a0 : b0, hi = a1 < b1 ? a1 : b1;
-    return hi > lo ? hi - lo : 0;
-}
-
-/* One wait of the thread that is composed. */
-static void take_wait(const struct walk *k, struct making *m, const struct event_wait *w)
-{
-    int64_t blocked = overlap(w->t_out, w->t_wake, m->t0, m->t1);
-    int64_t runnable = overlap(w->t_wake, w->t_in, m->t0, m->t1);
-    enum cause c = walk_direct(k, m->x, w);
-    m->cpu -= blocked + runnable;
-    /* bytes went on moving while the thread was getting its core back */
-    bool hidden = c == CAUSE_NETWORK && runnable < HIDDEN_NS;
-    shares_add(m->out, hidden ? c : CAUSE_CPU_STARVED, hidden ? w->resource : 0, runnable);
-    if (!blocked)
-        return;
-    if (c != CAUSE_NONE) {
-        shares_add(m->out, c, w->resource, blocked);
+    struct making *m = arg;
+    const struct event_wait *w = p->wait;
+    if (p->cpu) {
+        m->cpu += p->ns;
         return;
     }
-    struct pool *p = NULL;
+    if (p->cause != CAUSE_NONE) {
+        shares_add(m->out, (enum cause)p->cause,
+                   p->cause == CAUSE_CPU_STARVED ? 0 : p->resource, p->ns);
+        return;
+    }
+    struct pool *pool = NULL;
     if (w->waker_tid && !(w->flags & WAIT_WAKER_IRQ))
-        p = pool_of(m, w->waker_tid);
-    if (p) {
-        p->ns += blocked;
-        p->last = w->t_wake;
+        pool = pool_of(m, w->waker_tid);
+    if (pool) {
+        pool->ns += p->ns;
+        pool->last = w->t_wake;
     } else {
-        m->nobody += blocked;
+        m->nobody += p->ns;
         m->nobody_cause = w->target == TARGET_FUTEX ? CAUSE_LOCK : CAUSE_UNKNOWN;
-    }
-}
-
-/* The CPU time inside a read that shows as waits in short succession. */
-static void take_read_cpu(const struct walk *k, struct making *m, const struct event_wait *before,
-                          const struct event_wait *w)
-{
-    int64_t cpu = overlap(before->t_in, w->t_out, m->t0, m->t1);
-    if (cpu <= 0 || cpu > READ_CPU_NS || before->resource != w->resource || !w->resource)
-        return;
-    enum cause c = walk_direct(k, m->x, w);
-    if (walk_direct(k, m->x, before) != c || (c != CAUSE_STORAGE && c != CAUSE_NETWORK))
-        return;
-    shares_add(m->out, c, w->resource, cpu);
-    m->cpu -= cpu;
-}
-
-static void take_waits(const struct walk *k, struct making *m)
-{
-    const struct waits *ws = &m->x->waits;
-    const struct event_wait *before = NULL;
-    for (size_t i = waits_after(ws, m->t0); i < ws->count && ws->item[i].t_out < m->t1; i++) {
-        take_wait(k, m, &ws->item[i]);
-        if (before)
-            take_read_cpu(k, m, before, &ws->item[i]);
-        before = &ws->item[i];
     }
 }
 
@@ -265,12 +228,12 @@ static void compose(struct walk *k, const struct thread *x, int64_t t0, int64_t 
     m.x = x;
     m.t0 = t0;
     m.t1 = t1;
-    m.cpu = t1 - t0;
+    m.cpu = 0;
     m.nobody = 0;
     m.nobody_cause = CAUSE_UNKNOWN;
     m.pools = 0;
     m.out = out;
-    take_waits(k, &m);
+    pieces_of(k, x, t0, t1, take_piece, &m);
     struct maker made = {.thread = NULL};
     for (int i = 0; i < m.pools; i++) {
         k->maker.thread = NULL;

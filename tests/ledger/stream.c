@@ -286,7 +286,6 @@ static void start_worker(struct view *v, int nth, int64_t t)
 {
     struct worker_view *w = &v->worker[nth];
     uint32_t pid = v->job->pid;
-    end_worker(v, w, t - US);
     uint32_t tid = v->next_pid;
     v->next_pid += v->job->threads ? 1 : TIDS_PER_PROCESS;
     *w = (struct worker_view){.tid = tid,
@@ -378,6 +377,8 @@ static void trainer_cpu(struct view *v, const struct model_seg *g, const struct 
         next && next->actor == MODEL_TRAINER && next->did == DID_STARVED && next->t0 == g->t1;
     int64_t end = lost_core ? next->t1 : g->t1;
     if (g->cause == CAUSE_STARTUP) {
+        for (int w = 0; w < WORKERS && v->started == 0; w++)
+            end_worker(v, &v->worker[w], g->t0 + US);
         start_worker(v, v->started++, g->t1 - US);
     } else if (g->cause == CAUSE_LAUNCH) {
         v->launch = *g;
