@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # demo.sh BUILD: a PyTorch job that starves on a slow object store, measured; where there is no
-# PyTorch, a job in C that starves on its own decoding. Leaves demo.gpufeed and demo.html beside
-# the Makefile.
+# PyTorch, a job in C that starves on its own decoding. Leaves demo.gpufeed and demo.html in the
+# current folder. DEMO_STEPS (100) says how long it takes.
 set -euo pipefail
 build=$1
 here=$(cd "$(dirname "$0")/.." && pwd)
 python=$("$here/tools/find-torch.sh" "$build" || true)
+steps=${DEMO_STEPS:-100}
+examples=$here/examples
+[ "$PWD" != "$here" ] || examples=examples
 out=$(mktemp -d)
 server=
 cleanup() {
@@ -31,15 +34,14 @@ measure() {
     echo "The same as a page: demo.html. More: $build/gpufeed report demo.gpufeed --chains"
 }
 
-cd "$here"
 if [ -z "$python" ]; then
     exec {hold}</dev/null
     echo "No PyTorch here: one thread decodes for a job in C that could take eight times as much:"
-    measure "$build/examples/train" --workers 1 --steps 120 --compute-ms 20 --decode-ms 10
+    measure "$build/examples/train" --workers 1 --steps "$steps" --compute-ms 20 --decode-ms 10
     exit
 fi
 # The store ends when the writing end of its input closes, so it cannot outlive this script.
-exec {hold}> >(exec "$python" "$here/examples/slow_store.py" --latency-ms 20 --stdin >"$out/url")
+exec {hold}> >(exec "$python" "$examples/slow_store.py" --latency-ms 20 --stdin >"$out/url")
 server=$!
 for _ in $(seq 100); do
     [ -s "$out/url" ] && break
@@ -48,5 +50,5 @@ done
 [ -s "$out/url" ] || { echo "demo.sh: the store did not start" >&2; exit 1; }
 url=$(cat "$out/url")
 
-echo "A training job reads images from a store that takes 20 ms for each (about 20 s):"
-measure "$python" examples/train_images.py --data "$url" --workers 2 --steps 100 --compute-ms 25
+echo "A training job reads images from a store that takes 20 ms for each (about $((steps / 5)) s):"
+measure "$python" "$examples/train_images.py" --data "$url" --workers 2 --steps "$steps" --compute-ms 25

@@ -15,7 +15,8 @@ if [ -e "$build/build.ninja" ]; then
 else
     meson setup "$build" "${setup[@]}" >/dev/null
 fi
-ninja -C "$build"
+ninja -C "$build" gpufeed src/probe/libgpufeed-probe.so sim/libcuda.so.1 sim/libcupti.so.13 \
+    sim/libnvidia-ml.so.1 examples/train
 version=$("$build/gpufeed" --version | cut -d' ' -f2)
 name=gpufeed-$version-linux-$(uname -m)
 stage=$(mktemp -d)
