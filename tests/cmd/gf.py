@@ -122,6 +122,15 @@ def alive(pid):
         return False
 
 
+def ring_folder(pid):
+    """Where a job's probe writes: what a killed gpufeed leaves behind for a later one to sweep."""
+    try:
+        env = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return None
+    return next((v.split(b"=", 1)[1].decode() for v in env if v.startswith(b"GPUFEED_RING_DIR=")), None)
+
+
 def maps_libcuda(pid):
     """Whether a process has taken the driver."""
     try:

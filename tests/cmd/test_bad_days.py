@@ -195,10 +195,11 @@ def killed_in_the_middle(folder, number, after):
     job = gf.wait_for(lambda: gf.children(child.pid))[0]
     gf.wait_for(lambda: gf.maps_libcuda(job))
     time.sleep(after)
+    rings = gf.ring_folder(job)
     killed = time.monotonic_ns()
     os.kill(child.pid, signal.SIGKILL)
     child.communicate()
-    return at, log, killed
+    return at, log, killed, rings
 
 
 def test_killed_gpufeed_costs_two_seconds_and_no_job(folder):
@@ -206,10 +207,11 @@ def test_killed_gpufeed_costs_two_seconds_and_no_job(folder):
     moments = (2.8, 3.05, 3.3, 3.55)
     with concurrent.futures.ThreadPoolExecutor(len(moments)) as pool:
         runs = list(pool.map(lambda m: killed_in_the_middle(folder, m, m), moments))
-    for at, log, killed in runs:
+    for at, log, killed, rings in runs:
         cut = gf.gpufeed("report", at)
         gf.wait_for(lambda: log.exists() and log.read_text().endswith("\n"), 60)
         told = json.loads(log.read_text())
+        shutil.rmtree(rings, ignore_errors=True)
         assert told["steps"] == 450 and told["ended_ns"] > killed, "the job went on to its end"
 
         assert cut.code == 0 and "cut short" in cut.out, cut
