@@ -271,10 +271,48 @@ static void random_jobs(void **state)
         assert_true(w.mean[i] / w.seeds <= 0.01);
 }
 
+/* Two jobs in one ledger, each with its own device and workers. */
+static void two_ranks(void **state)
+{
+    struct worst w = {0};
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        struct run r = {.jobs = RANKS};
+        for (int i = 0; i < RANKS; i++)
+            r.job[i] = job_random(seed * 10 + (uint64_t)i);
+        run_jobs(&r);
+        assert_int_equal(replay_log_consumers(r.log), RANKS);
+        for (int i = 0; i < RANKS; i++)
+            check_shares(&r.job[i], &w);
+        replay_log_free(r.log);
+    }
+    assert_int_equal(w.misses, 0);
+}
+
+/* A job that loads by itself: no makers, and reading is the launching thread's own. */
+static void no_workers(void **state)
+{
+    struct worst w = {0};
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        struct run r = {.jobs = 1};
+        r.job[0] = job_random(seed);
+        r.job[0].config.workers = 0;
+        r.job[0].config.epoch_items = 0;
+        r.job[0].how.threads = false;
+        run_jobs(&r);
+        check_shares(&r.job[0], &w);
+        replay_log_free(r.log);
+    }
+    assert_int_equal(w.misses, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_jobs),
+        cmocka_unit_test(two_ranks),
+        cmocka_unit_test(no_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
