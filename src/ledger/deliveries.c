@@ -129,6 +129,7 @@ static void enumerate(struct makers *ms, struct made_by *m, const struct thread 
         else if (t > until || !turn_find(x, hop, k.chain, k.depth, t, &turn))
             return;
         k.maker.thread = NULL;
+        k.pieces = 0;
         walk_made(&k, x, hop, &turn, &parts);
         m->seen = t;
         if (k.maker.thread && !(turn.idle_ns > 0 && closes(x, k.chain, k.depth, turn.t1)))

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/unit.h"
+#include "ledger/admit.h"
 #include "ledger/gap.h"
 
 #include <stdlib.h>
@@ -87,7 +88,7 @@ bool device_call(struct device *d, const struct event_call *e)
         d->launcher = e->tid;
     }
     bool ends = e->kind == CALL_SYNC || e->kind == CALL_COPY;
-    if (!ends || d->pending_launch == INT64_MIN)
+    if (!ends || d->pending_launch == INT64_MIN || e->t1 < d->pending_launch)
         return true;
     struct event_span span = {.t0 = d->pending_launch, .t1 = e->t1,
                               .launch_t0 = d->pending_launch, .launch_t1 = d->pending_launch_end,
@@ -260,7 +261,7 @@ static void on_walked(void *arg, const struct event_span *span, int64_t adds)
         }
     } else if (span->kind == SPAN_COMPUTE) {
         d->sums.launches++;
-        d->sums.kernel_ns += span->t1 - span->t0;
+        d->sums.kernel_ns = admit_sum(d->sums.kernel_ns, span->t1 - span->t0);
     }
     struct thread *th = threads_find(d->threads, span->tid);
     if (th && span->launch_t1 > th->last_call_end)

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/unit.h"
+#include "ledger/admit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -47,13 +48,13 @@ void learnt_wait(struct learnt *l, const struct threads *threads, const struct e
                                             : "disk";
     if (reads) {
         if (th->launches)
-            l->own_read_ns += w->t_wake - w->t_out;
+            l->own_read_ns = admit_sum(l->own_read_ns, w->t_wake - w->t_out);
         r->reads++;
-        r->read_ns += w->t_wake - w->t_out;
+        r->read_ns = admit_sum(r->read_ns, w->t_wake - w->t_out);
         r->rx_bytes += w->rx_during;
     } else {
         r->writes++;
-        r->write_ns += w->t_wake - w->t_out;
+        r->write_ns = admit_sum(r->write_ns, w->t_wake - w->t_out);
     }
 }
 

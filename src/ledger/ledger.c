@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/unit.h"
+#include "ledger/admit.h"
 #include "ledger/device.h"
 #include "ledger/learnt.h"
 #include "ledger/thread.h"
@@ -153,9 +154,14 @@ static bool push_lost(struct ledger *l, const struct event_lost *e)
     return ok;
 }
 
-void ledger_push(struct ledger *l, const struct event *e)
+void ledger_push(struct ledger *l, const struct event *event)
 {
+    struct event believed = *event, *e = &believed;
     bool ok = true;
+    if (!admit(e)) {
+        l->lost++;
+        return;
+    }
     switch ((enum event_kind)e->kind) {
     case EVENT_SPAN:
         ok = push_span(l, &e->span);

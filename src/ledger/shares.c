@@ -14,7 +14,7 @@ void shares_add(struct shares *s, enum cause cause, uint32_t resource, int64_t n
     if (ns <= 0)
         return;
     struct share *p = find(s, cause, resource);
-    if (!p && s->count == SHARES_MAX - 1) {
+    if (!p && s->count >= SHARES_MAX - 1) {
         /* the last place is kept for what does not fit */
         cause = CAUSE_UNKNOWN;
         resource = 0;

@@ -29,7 +29,7 @@ struct making {
     int64_t cpu;
     int64_t nobody; /* waits on a queue or lock with no waker known */
     struct pool pool[POOLS_MAX];
-    int pools;
+    int pools, pieces;
     enum cause nobody_cause;
     struct shares *out;
 };
@@ -105,6 +105,7 @@ static void take_piece(void *arg, const struct piece *p)
 {
     struct making *m = arg;
     const struct event_wait *w = p->wait;
+    m->pieces++;
     if (p->cpu) {
         m->cpu += p->ns;
         return;
@@ -142,7 +143,7 @@ static void follow(struct walk *k, struct making *m, struct pool *p)
         shares_add(&p->parts, CAUSE_LOCK, 0, 1);
         return;
     }
-    if (!y || k->depth == WALK_DEPTH_MAX)
+    if (!y || k->depth == WALK_DEPTH_MAX || k->pieces > WALK_PIECES_MAX)
         return;
     struct walk_links *links = k->links;
     k->links = links ? &p->links : NULL;
@@ -233,7 +234,9 @@ static void compose(struct walk *k, const struct thread *x, int64_t t0, int64_t 
     m.nobody_cause = CAUSE_UNKNOWN;
     m.pools = 0;
     m.out = out;
+    m.pieces = 0;
     pieces_of(k, x, t0, t1, take_piece, &m);
+    k->pieces += m.pieces;
     struct maker made = {.thread = NULL};
     for (int i = 0; i < m.pools; i++) {
         k->maker.thread = NULL;
@@ -406,6 +409,7 @@ bool walk_delivery(struct walk *k, struct threads *makers, const struct thread *
                    struct shares *ret)
 {
     const struct thread *maker, *hop;
+    k->pieces = 0;
     if (only_answered(k, x, t) && maker_of(makers, x, &maker, &hop)) {
         k->chain[k->depth++] = hop;
         bool ok = walk_turn(k, maker, hop, t, ret);

@@ -22,6 +22,7 @@
 #include "ledger/thread.h"
 
 #define WALK_DEPTH_MAX 8
+#define WALK_PIECES_MAX 10000 /* of one delivery; what lies beyond is unknown */
 /* A turn that began with a question and was this short is an answer, not a making. */
 #define ANSWER_NS (2 * NS_PER_MS)
 
@@ -47,6 +48,7 @@ struct walk {
     const struct thread *root;  /* the launching thread */
     const struct thread *chain[WALK_DEPTH_MAX]; /* root first */
     int depth;
+    int pieces; /* composed since walk_init or the last delivery: threads can wake each other in webs */
     struct maker maker;
     int64_t own_cpu; /* of the thread composed last */
     struct walk_links *links; /* wanted where not NULL */
