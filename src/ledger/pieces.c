@@ -3,8 +3,11 @@
 
 #include "base/unit.h"
 
-/* CPU time between two waits on the same thing, when as short as this, is the reading itself. */
+/* CPU time between two waits on the same thing is the reading itself when it is as short as this, or
+ * as this part of the wait that it leads to: what a client does to ask again grows with what it asks. */
 #define READ_CPU_NS (300 * NS_PER_US)
+#define READ_CPU_MOST_NS (1 * NS_PER_MS)
+#define READ_CPU_PART 25
 /* While bytes of a collective are in flight, a wake-up as late as this costs nothing. */
 #define HIDDEN_NS (2 * NS_PER_MS)
 
@@ -26,12 +29,19 @@ static void piece(struct going *g, int64_t to, struct piece p)
     g->fn(g->arg, &p);
 }
 
+static int64_t reading_cpu(const struct event_wait *w)
+{
+    int64_t ns = (w->t_wake - w->t_out) / READ_CPU_PART;
+    ns = ns < READ_CPU_MOST_NS ? ns : READ_CPU_MOST_NS;
+    return ns > READ_CPU_NS ? ns : READ_CPU_NS;
+}
+
 /* Is the CPU time between the two waits part of one read? */
 static bool reads_on(const struct going *g, const struct event_wait *before,
                      const struct event_wait *w, enum cause c)
 {
     return before && w->resource && before->resource == w->resource &&
-           w->t_out - before->t_in <= READ_CPU_NS && (c == CAUSE_STORAGE || c == CAUSE_NETWORK) &&
+           w->t_out - before->t_in <= reading_cpu(w) && (c == CAUSE_STORAGE || c == CAUSE_NETWORK) &&
            walk_direct(g->k, g->x, before) == c;
 }
 
