@@ -3,12 +3,12 @@
 
 static bool in_order(int64_t t0, int64_t t1)
 {
-    return 0 <= t0 && t0 <= t1 && t1 <= ADMIT_TIME_MAX;
+    return -ADMIT_TIME_MAX <= t0 && t0 <= t1 && t1 <= ADMIT_TIME_MAX;
 }
 
 static int64_t clamp(int64_t t)
 {
-    return t < 0 ? 0 : t > ADMIT_TIME_MAX ? ADMIT_TIME_MAX : t;
+    return t < -ADMIT_TIME_MAX ? -ADMIT_TIME_MAX : t > ADMIT_TIME_MAX ? ADMIT_TIME_MAX : t;
 }
 
 static bool admit_span(struct event_span *s)

@@ -189,6 +189,7 @@ static void look_at_work(struct makers *ms, struct made_by *m, const struct thre
         if (!closes(x, chain, depth, w->t_in))
             given_work(ms, m, th, launches, w->t_wake);
     }
+    m->asked = until > m->asked ? until : m->asked;
 }
 
 void deliveries_update(struct makers *ms, const struct thread *th, const struct launches *launches,

@@ -34,7 +34,7 @@ struct explaining {
     int64_t a, b; /* the part of the gap before the launch */
     int64_t cpu;
     bool starting; /* before the first launch ever */
-    struct group group[GROUPS_MAX];
+    struct group *group; /* GROUPS_MAX of them */
     int groups;
     int64_t nobody;
     enum cause nobody_cause;
@@ -399,7 +399,9 @@ static void tell_direct(struct walk_links *links, const struct explaining *x,
 void gap_explain(struct threads *threads, const struct intern *names, const struct gap *gap,
                  struct shares *ret, enum evidence *evidence, struct walk_links *links)
 {
+    struct group groups[GROUPS_MAX]; /* not cleared: gaps are many and groups few */
     struct explaining x = {.threads = threads,
+                           .group = groups,
                            .gap = gap,
                            .th = gap->thread,
                            .a = gap->t0,
