@@ -24,6 +24,8 @@
 #include <unistd.h>
 
 #define COMMIT_NS (500 * NS_PER_MS)
+/* Chunks of the replay log: large ones pack better. */
+#define DELIVERIES_NS (2 * NS_PER_S)
 #define SAMPLE_NS (1 * NS_PER_S)
 /* A thread's switch reaches us within this time. */
 #define WAITS_LAG_NS (100 * NS_PER_MS)
@@ -44,7 +46,7 @@ struct measure {
     int ring_lock; /* descriptor; 0: none */
     char nvml[PATH_MAX]; /* the simulated library */
     char *env[8];
-    int64_t start, committed, sampled, next;
+    int64_t start, committed, delivered, sampled, next;
     size_t accelerators; /* written to the recording */
     uint32_t resources;  /* likewise */
     size_t notes;
@@ -189,7 +191,10 @@ static void commit(struct measure *m)
     int64_t t0, t1;
     ledger_flush(m->ledger); /* a killed gpufeed has lost what it did not commit */
     write_names(m);
-    write_deliveries(m);
+    if (measure_now() - m->delivered >= DELIVERIES_NS) {
+        write_deliveries(m);
+        m->delivered = measure_now();
+    }
     if (ledger_span(m->ledger, &t0, &t1))
         check(m, record_span(m->record, t0, 0, &m->error));
     check(m, record_commit(m->record, &m->error));

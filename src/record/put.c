@@ -14,6 +14,7 @@ static const char *const insert_sql[INSERT_COUNT] = {
     [INSERT_RESOURCE] = "INSERT OR REPLACE INTO resource VALUES (?, ?)",
     [INSERT_WORKLOAD] = "INSERT OR REPLACE INTO workload VALUES (?, ?)",
     [INSERT_ROW] = "INSERT INTO ledger_row VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    [UPDATE_ROW] = "UPDATE ledger_row SET ns = ? WHERE rowid = ?",
     [INSERT_FACT] = "INSERT OR REPLACE INTO fact VALUES (?, ?, ?, ?, ?, ?, ?)",
     [INSERT_NOTE] = "INSERT INTO note (line) SELECT ?1 "
                     "WHERE NOT EXISTS (SELECT 1 FROM note WHERE line = ?1)",
@@ -166,11 +167,17 @@ int record_workload(struct record *r, uint32_t pid, const char *text, struct err
     return put_name(r, INSERT_WORKLOAD, pid, text, e);
 }
 
-static int put_row(struct record *r, const struct ledger_row *row, struct error *e)
+static int put_row(struct record *r, struct pending_row *p, struct error *e)
 {
-    sqlite3_stmt *s = writer_begin(r, INSERT_ROW, e);
+    const struct ledger_row *row = &p->row;
+    sqlite3_stmt *s = writer_begin(r, p->id ? UPDATE_ROW : INSERT_ROW, e);
     if (!s)
         return r->broken.status;
+    if (p->id) {
+        bind_int(s, 1, row->ns);
+        bind_int(s, 2, p->id);
+        return writer_step(r, s, e);
+    }
     bind_int(s, 1, row->t0);
     bind_int(s, 2, row->accelerator);
     bind_int(s, 3, row->workload);
@@ -179,14 +186,24 @@ static int put_row(struct record *r, const struct ledger_row *row, struct error 
     bind_int(s, 6, row->resource);
     bind_int(s, 7, row->evidence);
     bind_int(s, 8, row->ns);
-    return writer_step(r, s, e);
+    int status = writer_step(r, s, e);
+    p->id = sqlite3_last_insert_rowid(r->db);
+    return status;
 }
 
 int writer_flush_rows(struct record *r, struct error *e)
 {
-    for (int i = 0; i < r->row_count && !put_row(r, &r->rows[i], e); i++)
-        ;
-    r->row_count = 0;
+    int kept = 0;
+    for (int i = 0; i < r->row_count; i++) {
+        struct pending_row *p = &r->rows[i];
+        if (!p->touched)
+            continue;
+        if (put_row(r, p, e))
+            return r->broken.status;
+        p->touched = false;
+        r->rows[kept++] = *p;
+    }
+    r->row_count = kept;
     return r->broken.status;
 }
 
@@ -202,13 +219,17 @@ int record_row(struct record *r, const struct ledger_row *row, struct error *e)
     if (writer_broken(r, e) || row->ns <= 0)
         return r->broken.status;
     for (int i = r->row_count - 1; i >= 0; i--)
-        if (same_row(&r->rows[i], row)) {
-            r->rows[i].ns += row->ns;
+        if (same_row(&r->rows[i].row, row)) {
+            r->rows[i].row.ns += row->ns;
+            r->rows[i].touched = true;
             return STATUS_OK;
         }
-    if (r->row_count == ROWS_PENDING && writer_flush_rows(r, e))
-        return r->broken.status;
-    r->rows[r->row_count++] = *row;
+    if (r->row_count == ROWS_PENDING) {
+        if (writer_flush_rows(r, e))
+            return r->broken.status;
+        r->row_count = 0;
+    }
+    r->rows[r->row_count++] = (struct pending_row){.row = *row, .touched = true};
     return STATUS_OK;
 }
 

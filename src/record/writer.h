@@ -17,6 +17,7 @@ enum insert {
     INSERT_RESOURCE,
     INSERT_WORKLOAD,
     INSERT_ROW,
+    UPDATE_ROW,
     INSERT_FACT,
     INSERT_NOTE,
     INSERT_CHAIN,
@@ -27,15 +28,25 @@ enum insert {
     INSERT_COUNT
 };
 
-/* Rows on their way to the file: a window's rows come close together and are summed here. */
+/*
+ * Rows of the windows that are open: a window's rows come close together and are summed here. They stay
+ * after they were written, so that what comes to the same row later changes it in the file instead
+ * of adding another; one that nothing came to between two commits is let go.
+ */
 #define ROWS_PENDING 256
+
+struct pending_row {
+    struct ledger_row row;
+    int64_t id;   /* in the file; 0: not written yet */
+    bool touched; /* since it was last written */
+};
 
 struct record {
     sqlite3 *db;
     char *path;
     sqlite3_stmt *insert[INSERT_COUNT];
     struct chain_slots chains;
-    struct ledger_row rows[ROWS_PENDING];
+    struct pending_row rows[ROWS_PENDING];
     int row_count;
     size_t delivery_bytes; /* of the chunks in the file */
     struct error broken;   /* the first failure; status OK while all is well */
@@ -57,7 +68,7 @@ int writer_meta_text(struct record *r, const char *key, const char *value, struc
 int writer_meta_int(struct record *r, const char *key, int64_t value, struct error *e);
 int writer_meta_number(struct record *r, const char *key, double value, struct error *e);
 
-/* Writes the pending rows. */
+/* Writes the rows that changed. */
 int writer_flush_rows(struct record *r, struct error *e);
 
 #endif
