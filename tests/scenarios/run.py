@@ -26,6 +26,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import traceback
 from dataclasses import dataclass, field
 
@@ -104,11 +105,11 @@ def build_world(world, s):
 def commands(s, options, log, more, group, networks):
     """The job's command lines: one, or one a rank where each network gets its own gpufeed."""
     program = ([os.path.join(options.tests, "threads")] if s.program == "threads"
-               else [options.python, os.path.join(HERE, "job.py")])
+               else [options.python, os.path.join(options.here, "job.py")])
     args = flags({"truth": log, **s.args, **more})
     if networks and not options.unprivileged:
         places = [",".join(n) for n in networks]
-        return [Command([sys.executable, os.path.join(HERE, "ranks.py"), *places, "--",
+        return [Command([sys.executable, os.path.join(options.here, "ranks.py"), *places, "--",
                          *program, *args], {}, group)]
     if networks:
         return [Command([*program, *args], environment(i, link, networks[0][1]), group,
@@ -394,6 +395,7 @@ def parse():
     p.add_argument("--keep")
     p.add_argument("--tries", type=int, default=1)
     options = p.parse_args()
+    options.here = HERE
     options.build = os.path.abspath(options.build)
     options.tests = os.path.abspath(options.tests or
                                     os.path.join(options.build, "tests", "scenarios"))
@@ -425,6 +427,32 @@ def summary(runners):
     return 0 if passed else 77
 
 
+def readable_by_nobody(options):
+    """Where nobody may not enter the tree (a clone under /root), the program and the jobs are copied to
+    a folder that everybody may read; removed at the end. Returns that folder or None."""
+    program = os.path.join(options.build, "gpufeed")
+    job = os.path.join(options.here, "job.py")
+    if all(subprocess.run([*NOBODY, "test", "-r", f]).returncode == 0 for f in (program, job)):
+        return None
+    copy = tempfile.mkdtemp(prefix="gpufeed-tree-", dir="/var/tmp")
+    os.chmod(copy, 0o755)
+    wanted = [program, *glob.glob(os.path.join(options.build, "sim", "*.so*")),
+              *glob.glob(os.path.join(options.build, "src", "probe", "*.so"))]
+    for source in (f for f in wanted if os.path.isfile(f)):
+        target = os.path.join(copy, "build", os.path.relpath(source, options.build))
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        shutil.copy2(source, target)
+    for name, folder in (("here", options.here), ("tests", options.tests)):
+        target = os.path.join(copy, name)
+        os.makedirs(target)
+        for source in glob.glob(os.path.join(folder, "*")):
+            if os.path.isfile(source):
+                shutil.copy2(source, target)
+        setattr(options, name, target)
+    options.build = os.path.join(copy, "build")
+    return copy
+
+
 def main():
     options = parse()
     if os.geteuid():
@@ -436,6 +464,7 @@ def main():
     signal.signal(signal.SIGTERM, interrupted)
     sweep()
     runners = []
+    copy = None if options.privileged else readable_by_nobody(options)
     try:
         for mode in modes(options):
             runners.append(Runner(mode))
@@ -446,6 +475,9 @@ def main():
     except KeyboardInterrupt:
         print("interrupted")
         sys.exit(130)
+    finally:
+        if copy:
+            shutil.rmtree(copy, ignore_errors=True)
     sys.exit(summary(runners))
 
 
