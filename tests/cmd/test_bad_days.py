@@ -374,7 +374,7 @@ def test_samples_are_called_samples(folder):
     assert [row for row in ledger if row["evidence"] == "chain"] == []
 
 
-def test_a_missing_capability_is_named(folder, root):
+def test_a_missing_capability_is_named(folder, nobody):
     """With one of the two, the other is named."""
     r = gf.run("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--inh-caps=+bpf",
                "--ambient-caps=+bpf", gf.GPUFEED, "run", "--simulate", "-o", folder / "r.gpufeed", "--", *gf.SHORT)
