@@ -83,13 +83,17 @@ static size_t wake_before(const struct thread *x, const struct thread *consumer,
     return SIZE_MAX;
 }
 
-/* Goes back from wake i to the first wake of its burst. Threads that wake each other without a
- * pause have no bursts: it looks no further than BURST_WAKES. */
+/* Goes back from wake i to the first wake of its burst; of a burst's wakes the condition's and the
+ * lock's need not be neighbours. Threads that wake each other without a pause have no bursts: it
+ * looks no further than BURST_WAKES. */
 static size_t burst_lead(const struct thread *x, const struct thread *consumer, size_t i)
 {
+    const struct wake *v = x->wakes.item;
     for (int n = 0; n < BURST_WAKES; n++) {
         size_t before = wake_before(x, consumer, i, INT64_MAX);
-        if (before == SIZE_MAX || !turn_same_burst(x, &x->wakes.item[before], &x->wakes.item[i]))
+        if (before != SIZE_MAX && !turn_same_burst(x, &v[before], &v[i]))
+            before = wake_before(x, consumer, before, INT64_MAX);
+        if (before == SIZE_MAX || !turn_same_burst(x, &v[before], &v[i]))
             return i;
         i = before;
     }
@@ -203,18 +207,22 @@ bool turn_find(const struct thread *x, const struct thread *consumer,
 
 int64_t turn_next(const struct thread *x, const struct thread *consumer, int64_t t)
 {
-    const struct wake *last = NULL;
+    const struct wake *last = NULL, *before = NULL;
     size_t i = wake_before(x, consumer, x->wakes.count, t);
     int64_t made = made_with_delivery(x, consumer);
     int after = 0;
     if (made > t)
         return made;
-    for (i = i == SIZE_MAX ? x->wakes.first : i; i < x->wakes.count; i++) {
+    i = i == SIZE_MAX ? x->wakes.first : burst_lead(x, consumer, i);
+    for (; i < x->wakes.count; i++) {
         const struct wake *w = &x->wakes.item[i];
         if (!goes_to(x, consumer, w))
             continue;
-        if (w->t > t && (!last || ++after > BURST_WAKES || !turn_same_burst(x, last, w)))
+        bool same = (last && turn_same_burst(x, last, w)) ||
+                    (before && turn_same_burst(x, before, w));
+        if (w->t > t && (!same || ++after > BURST_WAKES))
             return w->t;
+        before = last;
         last = w;
     }
     return INT64_MAX;

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/* Where turns begin and end, and what a wait was for, thread by thread. */
+#include "threads_of.h"
+
+#include "ledger/turn.h"
+#include "ledger/walk.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct threads t;
+static struct intern names;
+
+static int begin(void **state)
+{
+    (void)state;
+    started(&t, 0, TRAINER, TRAINER, 1);
+    intern_put(&names, "nfs://10.0.0.4/data");
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    threads_clear(&t);
+    intern_clear(&names);
+    return 0;
+}
+
+/* The turn of x for `consumer`, at `at`, of a chain that begins with the trainer. */
+static struct turn turn_of(uint32_t x, uint32_t consumer, int64_t at)
+{
+    const struct thread *chain[2] = {threads_find(&t, TRAINER), threads_find(&t, consumer)};
+    struct turn turn;
+    assert_true(
+        turn_find(threads_find(&t, x), chain[1], chain, consumer == TRAINER ? 1 : 2, at, &turn));
+    return turn;
+}
+
+static void a_turn_begins_at_the_delivery_before(void **state)
+{
+    (void)state;
+    started(&t, 1 * MS, WORKER, WORKER, TRAINER);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 10 * MS, 100 * MS, WORKER, WORKER);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 110 * MS, 200 * MS, WORKER, WORKER);
+    struct turn first = turn_of(WORKER, TRAINER, 100 * MS),
+                second = turn_of(WORKER, TRAINER, 200 * MS);
+    assert_true(first.first && first.from_start);
+    assert_int_equal(first.t0, 1 * MS);
+    assert_int_equal(first.born, 1 * MS);
+    assert_int_equal(first.t1, 100 * MS);
+    assert_false(second.first);
+    assert_int_equal(second.t0, 100 * MS);
+    assert_int_equal(second.t1, 200 * MS);
+    assert_int_equal(second.idle_ns, 0);
+    /* a little later it is the same turn */
+    assert_int_equal(turn_of(WORKER, TRAINER, 230 * MS).t1, 200 * MS);
+    const struct thread *x = threads_find(&t, WORKER), *c = threads_find(&t, TRAINER);
+    assert_int_equal(turn_next(x, c, INT64_MIN), 100 * MS);
+    assert_int_equal(turn_next(x, c, 100 * MS), 200 * MS);
+    assert_int_equal(turn_next(x, c, 200 * MS), INT64_MAX);
+}
+
+static void a_turn_begins_with_work(void **state)
+{
+    (void)state;
+    started(&t, 1 * MS, WORKER, WORKER, TRAINER);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 10 * MS, 100 * MS, WORKER, WORKER);
+    woken(&t, WORKER, WORKER, TARGET_PIPE, 101 * MS, 150 * MS, TRAINER, TRAINER);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 160 * MS, 200 * MS, WORKER, WORKER);
+    struct turn turn = turn_of(WORKER, TRAINER, 200 * MS);
+    assert_int_equal(turn.t0, 150 * MS);
+    assert_int_equal(turn.idle_ns, 49 * MS);
+    /* nobody can have sent work in interrupt context */
+    threads_find(&t, WORKER)->waits.item[0].flags = WAIT_WAKER_IRQ;
+    assert_int_equal(turn_of(WORKER, TRAINER, 200 * MS).t0, 100 * MS);
+}
+
+/* Within one process a short wait on a futex is a lock, a long one a wait for work. */
+static void locks_are_not_work(void **state)
+{
+    (void)state;
+    started(&t, 1 * MS, PIN, TRAINER, 1);
+    woken(&t, TRAINER, TRAINER, TARGET_FUTEX, 10 * MS, 100 * MS, PIN, TRAINER);
+    woken(&t, PIN, TRAINER, TARGET_FUTEX, 120 * MS, 124 * MS, TRAINER, TRAINER);
+    woken(&t, TRAINER, TRAINER, TARGET_FUTEX, 160 * MS, 200 * MS, PIN, TRAINER);
+    assert_int_equal(turn_of(PIN, TRAINER, 200 * MS).t0, 100 * MS);
+    woken(&t, PIN, TRAINER, TARGET_FUTEX, 210 * MS, 240 * MS, TRAINER, TRAINER);
+    woken(&t, TRAINER, TRAINER, TARGET_FUTEX, 220 * MS, 300 * MS, PIN, TRAINER);
+    assert_int_equal(turn_of(PIN, TRAINER, 300 * MS).t0, 240 * MS);
+}
+
+/* Condition, then the interpreter lock within 5 ms: one delivery. */
+static void a_burst_is_one_delivery(void **state)
+{
+    (void)state;
+    started(&t, 1 * MS, WORKER, WORKER, TRAINER);
+    woken(&t, TRAINER, TRAINER, TARGET_FUTEX, 10 * MS, 100 * MS, WORKER, WORKER);
+    woken(&t, TRAINER, TRAINER, TARGET_FUTEX, 150 * MS, 200 * MS, WORKER, WORKER);
+    woken(&t, TRAINER, TRAINER, TARGET_FUTEX, 200 * MS + 50 * US, 200 * MS + 90 * US, WORKER,
+          WORKER);
+    woken(&t, TRAINER, TRAINER, TARGET_FUTEX, 200 * MS + 100 * US, 205 * MS, WORKER, WORKER);
+    struct turn turn = turn_of(WORKER, TRAINER, 205 * MS);
+    assert_int_equal(turn.t0, 100 * MS);
+    assert_int_equal(turn.t1, 200 * MS);
+    assert_int_equal(turn_next(threads_find(&t, WORKER), threads_find(&t, TRAINER), 150 * MS),
+                     200 * MS);
+    assert_int_equal(turn_next(threads_find(&t, WORKER), threads_find(&t, TRAINER), 200 * MS),
+                     INT64_MAX);
+}
+
+/* A short item after a long one is no lock: the worker has read in between. */
+static void who_blocked_has_let_go_of_the_lock(void **state)
+{
+    (void)state;
+    started(&t, 1 * MS, WORKER, WORKER, TRAINER);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 10 * MS, 100 * MS, WORKER, WORKER);
+    reads(&t, WORKER, WORKER, 101 * MS, 103 * MS);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 100 * MS + 50 * US, 104 * MS, WORKER, WORKER);
+    assert_int_equal(turn_of(WORKER, TRAINER, 104 * MS).t0, 100 * MS);
+    assert_int_equal(turn_of(WORKER, TRAINER, 104 * MS).t1, 104 * MS);
+}
+
+/* What lies before the memory of a thread is unknown, not its start. */
+static void a_horizon_is_no_start(void **state)
+{
+    (void)state;
+    started(&t, 1 * MS, WORKER, WORKER, TRAINER);
+    reads(&t, WORKER, WORKER, 50 * MS, 60 * MS);
+    reads(&t, WORKER, WORKER, 150 * MS, 160 * MS);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 10 * MS, 200 * MS, WORKER, WORKER);
+    threads_trim(&t, 100 * MS);
+    struct turn turn = turn_of(WORKER, TRAINER, 200 * MS);
+    assert_true(turn.from_horizon && !turn.first && !turn.from_start);
+    assert_int_equal(turn.t0, 100 * MS);
+}
+
+/* CPython's queue makes its thread with the first delivery, which then wakes nobody. */
+static void a_queue_thread_made_late_stands_for_a_delivery(void **state)
+{
+    (void)state;
+    started(&t, 1 * MS, WORKER, WORKER, TRAINER);
+    started(&t, 80 * MS, FEEDER, WORKER, TRAINER);
+    woken(&t, FEEDER, WORKER, TARGET_FUTEX, 81 * MS, 120 * MS, WORKER, WORKER);
+    const struct thread *x = threads_find(&t, WORKER), *hop = threads_find(&t, FEEDER);
+    assert_int_equal(turn_next(x, hop, INT64_MIN), 80 * MS);
+    struct turn first = turn_of(WORKER, FEEDER, 80 * MS),
+                second = turn_of(WORKER, FEEDER, 120 * MS);
+    assert_true(first.first);
+    assert_int_equal(first.t0, 1 * MS);
+    assert_false(second.first);
+    assert_int_equal(second.t0, 80 * MS);
+}
+
+/* The consumer was busy: work, then more work, is a delivery that woke nobody. */
+static void silent_turns(void **state)
+{
+    struct turn turn;
+    const struct thread *chain[1];
+    (void)state;
+    started(&t, 1 * MS, WORKER, WORKER, TRAINER);
+    woken(&t, WORKER, WORKER, TARGET_PIPE, 10 * MS, 20 * MS, TRAINER, TRAINER);
+    woken(&t, WORKER, WORKER, TARGET_PIPE, 50 * MS, 90 * MS, TRAINER, TRAINER);
+    const struct thread *x = threads_find(&t, WORKER);
+    chain[0] = threads_find(&t, TRAINER);
+    assert_true(turn_silent(x, chain, 1, 0, 100 * MS, &turn));
+    assert_int_equal(turn.t0, 20 * MS);
+    assert_int_equal(turn.t1, 50 * MS);
+    assert_int_equal(turn.idle_ns, 10 * MS);
+    assert_false(turn_silent(x, chain, 1, 0, 40 * MS, &turn));
+    assert_false(turn_silent(x, chain, 1, 50 * MS, 200 * MS, &turn));
+    assert_int_equal(turn_given_work(x, chain, 1, INT64_MIN, 100 * MS)->t_wake, 20 * MS);
+    assert_int_equal(turn_given_work(x, chain, 1, 20 * MS, 100 * MS)->t_wake, 90 * MS);
+    assert_null(turn_given_work(x, chain, 1, 20 * MS, 80 * MS));
+}
+
+/* ---- the walk ---- */
+
+static struct shares walked(uint32_t x, int64_t at, struct walk_links *links)
+{
+    struct walk k;
+    struct shares s = {.count = 0};
+    walk_init(&k, &t, &names, threads_find(&t, TRAINER));
+    k.links = links;
+    assert_true(walk_turn(&k, threads_find(&t, x), threads_find(&t, TRAINER), at, &s));
+    return s;
+}
+
+/* worker main -> its feeder -> a thread of the trainer's process -> trainer. */
+static void a_chain_of_three(void **state)
+{
+    struct walk_links links = {.count = 0};
+    (void)state;
+    started(&t, 0, PIN, TRAINER, 1);
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    started(&t, 0, FEEDER, WORKER, TRAINER);
+    for (int64_t at = 0; at < 300 * MS; at += 100 * MS) {
+        reads(&t, WORKER, WORKER, at, at + 80 * MS);
+        woken(&t, FEEDER, WORKER, TARGET_FUTEX, at + 1, at + 100 * MS, WORKER, WORKER);
+        woken(&t, PIN, TRAINER, TARGET_PIPE, at + 2, at + 100 * MS, FEEDER, WORKER);
+        woken(&t, TRAINER, TRAINER, TARGET_FUTEX, at + 85 * MS, at + 100 * MS, PIN, TRAINER);
+    }
+    struct shares s = walked(PIN, 300 * MS, &links);
+    assert_int_equal(shares_total(&s), 100 * MS);
+    assert_in_range(shares_of(&s, CAUSE_STORAGE), 79 * MS, 80 * MS);
+    assert_in_range(shares_of(&s, CAUSE_PREPARE), 20 * MS, 21 * MS);
+    assert_int_equal(links.count, 3);
+    assert_non_null(strstr(links.link[0].did, "waited for python3 201"));
+    assert_non_null(strstr(links.link[1].did, "waited for python3 200"));
+    assert_string_equal(links.link[2].who, "python3 200");
+    assert_non_null(strstr(links.link[2].did, "read from nfs://10.0.0.4/data"));
+}
+
+/* Two threads that wait for each other all the time. */
+static void a_cycle_ends(void **state)
+{
+    (void)state;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    started(&t, 0, FEEDER, WORKER, TRAINER);
+    for (int64_t at = 10 * MS; at < 100 * MS; at += 10 * MS) {
+        woken(&t, WORKER, WORKER, TARGET_FUTEX, at, at + 4 * MS, FEEDER, WORKER);
+        woken(&t, FEEDER, WORKER, TARGET_FUTEX, at + 5 * MS, at + 9 * MS, WORKER, WORKER);
+    }
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 5 * MS, 9 * MS, WORKER, WORKER);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 15 * MS, 100 * MS, WORKER, WORKER);
+    struct shares s = walked(WORKER, 100 * MS, NULL);
+    assert_int_equal(shares_total(&s), 91 * MS);
+    assert_true(shares_of(&s, CAUSE_LOCK) > 0);
+}
+
+/* A chain longer than WALK_DEPTH_MAX: what lies beyond is unknown, the sum is kept. */
+static void a_chain_without_end(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 30; i++)
+        started(&t, 0, WORKER + 10 * i, WORKER + 10 * i, TRAINER);
+    for (int64_t at = 0; at <= 100 * MS; at += 100 * MS)
+        for (uint32_t i = 29; i > 0; i--)
+            woken(&t, WORKER + 10 * (i - 1), WORKER + 10 * (i - 1), TARGET_PIPE, at + 1 * MS,
+                  at + 100 * MS - (int64_t)i, WORKER + 10 * i, WORKER + 10 * i);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 1 * MS, 100 * MS, WORKER, WORKER);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 101 * MS, 200 * MS, WORKER, WORKER);
+    struct shares s = walked(WORKER, 200 * MS, NULL);
+    assert_int_equal(shares_total(&s), 100 * MS);
+    assert_true(shares_of(&s, CAUSE_UNKNOWN) > 80 * MS);
+}
+
+static enum cause socket_cause(uint32_t tid, uint32_t tgid, struct event_wait w)
+{
+    struct walk k;
+    walk_init(&k, &t, &names, threads_find(&t, TRAINER));
+    w.tid = tid;
+    w.tgid = tgid;
+    w.target = TARGET_SOCKET;
+    struct thread *th = threads_get(&t, tid, tgid);
+    return walk_direct(&k, th, &w);
+}
+
+/* The rule of TCP peers. */
+static void what_a_tcp_peer_is(void **state)
+{
+    struct event_wait fetch = {.rx_bytes = 100000, .tx_bytes = 2000};
+    struct event_wait ring = {.rx_bytes = 100000, .tx_bytes = 90000};
+    (void)state;
+    assert_int_equal(socket_cause(WORKER, WORKER, fetch), CAUSE_STORAGE);
+    assert_int_equal(socket_cause(TRAINER, TRAINER, fetch), CAUSE_STORAGE);
+    assert_int_equal(socket_cause(WORKER, WORKER, ring), CAUSE_LATE_PEER);
+    /* a communication thread of the launching process receives from one neighbour only */
+    assert_int_equal(socket_cause(PIN, TRAINER, fetch), CAUSE_LATE_PEER);
+    ring.rx_during = 1;
+    assert_int_equal(socket_cause(TRAINER, TRAINER, ring), CAUSE_NETWORK);
+    ring.rx_during = 0;
+    ring.tx_unsent = 1;
+    assert_int_equal(socket_cause(TRAINER, TRAINER, ring), CAUSE_NETWORK);
+    ring.flags = WAIT_STORAGE_PEER;
+    assert_int_equal(socket_cause(PIN, TRAINER, ring), CAUSE_STORAGE);
+    fetch.rx_bytes = 4000; /* too little to tell */
+    fetch.tx_bytes = 1;
+    assert_int_equal(socket_cause(WORKER, WORKER, fetch), CAUSE_LATE_PEER);
+}
+
+static void targets_decide(void **state)
+{
+    static const struct {
+        enum target target;
+        enum cause cause;
+    } want[] = {{TARGET_CORE, CAUSE_CPU_STARVED}, {TARGET_FILE, CAUSE_STORAGE},
+                {TARGET_FAULT, CAUSE_STORAGE},    {TARGET_WRITE, CAUSE_CHECKPOINT},
+                {TARGET_SLEEP, CAUSE_SLEEP},      {TARGET_DEVICE, CAUSE_LAUNCH},
+                {TARGET_MEMORY, CAUSE_MEMORY},    {TARGET_CHILD, CAUSE_STARTUP},
+                {TARGET_PIPE, CAUSE_NONE},        {TARGET_FUTEX, CAUSE_NONE},
+                {TARGET_POLL, CAUSE_NONE},        {TARGET_UNKNOWN, CAUSE_NONE}};
+    struct walk k;
+    (void)state;
+    walk_init(&k, &t, &names, threads_find(&t, TRAINER));
+    for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+        struct event_wait w = a_wait(TRAINER, TRAINER, want[i].target, 1, 2);
+        assert_int_equal(walk_direct(&k, k.root, &w), want[i].cause);
+    }
+    struct event_wait disk = a_wait(TRAINER, TRAINER, TARGET_UNKNOWN, 1, 2);
+    disk.flags = WAIT_IOWAIT;
+    assert_int_equal(walk_direct(&k, k.root, &disk), CAUSE_STORAGE);
+}
+
+/* 3 s of imports, then 40 ms reading and 10 ms of decoding an item: doc/ARCHITECTURE.md, example 3.
+ */
+static void a_first_turn_holds_the_start(void **state)
+{
+    (void)state;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    for (int64_t i = 0; i < 5; i++) {
+        int64_t at = 3000 * MS + i * 50 * MS;
+        reads(&t, WORKER, WORKER, at, at + 40 * MS);
+        woken(&t, TRAINER, TRAINER, TARGET_PIPE, at + 20 * MS, at + 50 * MS, WORKER, WORKER);
+    }
+    struct shares s = walked(WORKER, 3050 * MS, NULL);
+    assert_int_equal(shares_of(&s, CAUSE_STARTUP), 3000 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_STORAGE), 40 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_PREPARE), 10 * MS);
+    s = walked(WORKER, 3100 * MS, NULL);
+    assert_int_equal(shares_of(&s, CAUSE_STARTUP), 0);
+    assert_int_equal(shares_total(&s), 50 * MS);
+}
+
+/* Short work between two waits on the same store is the reading itself. */
+static void work_inside_a_read_is_reading(void **state)
+{
+    (void)state;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 1 * MS, 2 * MS, WORKER, WORKER);
+    for (int64_t i = 0; i < 10; i++)
+        reads(&t, WORKER, WORKER, 10 * MS + i * MS, 10 * MS + i * MS + 800 * US);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 5 * MS, 30 * MS, WORKER, WORKER);
+    struct shares s = walked(WORKER, 30 * MS, NULL);
+    assert_int_equal(shares_total(&s), 28 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_STORAGE), 10 * 800 * US + 9 * 200 * US);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+    const struct CMUnitTest tests[] = {
+        T(a_turn_begins_at_the_delivery_before),
+        T(a_turn_begins_with_work),
+        T(locks_are_not_work),
+        T(a_burst_is_one_delivery),
+        T(who_blocked_has_let_go_of_the_lock),
+        T(a_horizon_is_no_start),
+        T(a_queue_thread_made_late_stands_for_a_delivery),
+        T(silent_turns),
+        T(a_chain_of_three),
+        T(a_cycle_ends),
+        T(a_chain_without_end),
+        T(what_a_tcp_peer_is),
+        T(targets_decide),
+        T(a_first_turn_holds_the_start),
+        T(work_inside_a_read_is_reading),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
