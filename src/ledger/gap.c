@@ -78,9 +78,9 @@ static void add_to_group(struct explaining *x, const struct event_wait *w, int64
         if (x->group[i].key == key)
             g = &x->group[i];
     if (!g) {
-        int at = x->groups < GROUPS_MAX ? x->groups++ : GROUPS_MAX - 1;
-        int64_t others =
-            at == GROUPS_MAX - 1 ? x->group[at].ns : 0; /* no room: all of them share it */
+        bool full = x->groups == GROUPS_MAX; /* the last place is then shared by all that follow */
+        int at = full ? GROUPS_MAX - 1 : x->groups++;
+        int64_t others = full ? x->group[at].ns : 0;
         g = &x->group[at];
         *g = (struct group){.key = key, .ns = others};
     }

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/* What the launching thread did in a gap; and, where nobody saw who woke it, what the others did.
+ */
+#include "threads_of.h"
+
+#include "ledger/crowd.h"
+#include "ledger/gap.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct threads t;
+static struct intern names;
+
+static int begin(void **state)
+{
+    (void)state;
+    started(&t, 0, TRAINER, TRAINER, 1);
+    threads_find(&t, TRAINER)->launches = true;
+    threads_find(&t, TRAINER)->first_launch = 1;
+    intern_put(&names, "nfs://10.0.0.4/data");
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    threads_clear(&t);
+    intern_clear(&names);
+    return 0;
+}
+
+static struct gap a_gap(int64_t t0, int64_t t1, int64_t launch_t0, int64_t launch_t1)
+{
+    return (struct gap){.t0 = t0,
+                        .t1 = t1,
+                        .launch_t0 = launch_t0,
+                        .launch_t1 = launch_t1,
+                        .thread = threads_find(&t, TRAINER),
+                        .waits_seen = true};
+}
+
+static struct shares explained(const struct gap *g)
+{
+    struct shares s = {.count = 0};
+    enum evidence evidence;
+    gap_explain(&t, &names, g, &s, &evidence, NULL);
+    assert_int_equal(shares_total(&s), g->t1 - g->t0);
+    return s;
+}
+
+/* From the launch on it is launching; before, short work too and longer work is other code. */
+static void launch_and_host(void **state)
+{
+    struct gap g = a_gap(0, 200 * US, 150 * US, 160 * US);
+    (void)state;
+    struct shares s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_LAUNCH), 200 * US);
+    g = a_gap(0, 900 * US, 800 * US, 810 * US);
+    s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_HOST), 800 * US);
+    assert_int_equal(shares_of(&s, CAUSE_LAUNCH), 100 * US);
+    g.thread = NULL;
+    s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_UNKNOWN), 900 * US);
+}
+
+static void before_the_first_launch_it_is_startup(void **state)
+{
+    struct gap g = a_gap(0, 500 * MS, 480 * MS, 481 * MS);
+    struct event_wait local = a_wait(TRAINER, TRAINER, TARGET_FILE, 100 * MS, 150 * MS);
+    struct event_wait remote = a_wait(TRAINER, TRAINER, TARGET_FILE, 200 * MS, 230 * MS);
+    (void)state;
+    threads_find(&t, TRAINER)->first_launch = 480 * MS;
+    remote.flags = WAIT_REMOTE_FS;
+    push(&t, local); /* the program itself */
+    push(&t, remote);
+    struct shares s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_STORAGE), 30 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_STARTUP), 450 * MS);
+}
+
+/* Work up to the last fork of the gap is the making of workers. */
+static void making_workers_is_startup(void **state)
+{
+    struct gap g = a_gap(10 * MS, 60 * MS, 59 * MS, 60 * MS);
+    (void)state;
+    started(&t, 20 * MS, WORKER, WORKER, TRAINER);
+    started(&t, 30 * MS, OTHER, OTHER, TRAINER);
+    started(&t, 50 * MS, 400, 400, 1); /* not its child */
+    struct shares s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_STARTUP), 20 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_HOST), 29 * MS);
+}
+
+/* A child's end that wakes is no batch, unless something was launched before it ended. */
+static void a_child_that_ends(void **state)
+{
+    struct gap g = a_gap(100 * MS, 200 * MS, 199 * MS, 200 * MS);
+    (void)state;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    reads(&t, WORKER, WORKER, 100 * MS, 140 * MS);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 100 * MS, 150 * MS, WORKER, WORKER);
+    ended(&t, 151 * MS, WORKER, WORKER);
+    struct shares s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_STARTUP), 50 * MS);
+    threads_find(&t, WORKER)->exit = 210 * MS; /* it lived on for some time after the launch */
+    s = explained(&g);
+    assert_true(shares_of(&s, CAUSE_STORAGE) > 0);
+}
+
+static void calls_in_a_gap(void **state)
+{
+    struct gap g = a_gap(0, 100 * MS, 99 * MS, 100 * MS);
+    (void)state;
+    called(&t, TRAINER, CALL_SYNC, 10 * MS, 30 * MS);    /* spins */
+    called(&t, TRAINER, CALL_CONTEXT, 40 * MS, 45 * MS); /* in part off its core */
+    woken(&t, TRAINER, TRAINER, TARGET_POLL, 41 * MS, 44 * MS, PIN, TRAINER);
+    called(&t, TRAINER, CALL_MEMORY, 50 * MS, 52 * MS);
+    struct shares s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_LAUNCH), 20 * MS + 1 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_STARTUP), 5 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_HOST), 100 * MS - 26 * MS);
+}
+
+static void a_core_lost_in_the_launch(void **state)
+{
+    struct gap g = a_gap(0, 50 * MS, 10 * MS, 45 * MS);
+    struct event_wait w = a_wait(TRAINER, TRAINER, TARGET_CORE, 12 * MS, 12 * MS);
+    (void)state;
+    w.t_in = 40 * MS;
+    push(&t, w);
+    struct shares s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_CPU_STARVED), 28 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_LAUNCH), 12 * MS);
+    g.ended_by_copy_call = true;
+    s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_PAGEABLE_COPY), 12 * MS);
+}
+
+/* The gap belongs to the last delivery before the launch: the other worker's was put aside. */
+static void deliver_two(uint32_t a, uint32_t a_tgid, uint32_t b, uint32_t b_tgid,
+                        enum target target)
+{
+    woken(&t, TRAINER, TRAINER, target, 1 * MS, 2 * MS, a, a_tgid);
+    woken(&t, TRAINER, TRAINER, target, 3 * MS, 4 * MS, b, b_tgid);
+    reads(&t, a, a_tgid, 10 * MS, 100 * MS);
+    woken(&t, TRAINER, TRAINER, target, 50 * MS, 101 * MS, a, a_tgid);
+    woken(&t, TRAINER, TRAINER, target, 102 * MS, 150 * MS, b, b_tgid); /* all on a core */
+}
+
+static void the_last_delivery_takes_the_gap(void **state)
+{
+    struct gap g = a_gap(50 * MS, 151 * MS, 150 * MS, 151 * MS);
+    (void)state;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    started(&t, 0, OTHER, OTHER, TRAINER);
+    deliver_two(WORKER, WORKER, OTHER, OTHER, TARGET_PIPE);
+    struct shares s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_STORAGE), 0);
+    assert_int_equal(shares_of(&s, CAUSE_PREPARE), 99 * MS);
+}
+
+/* The same with threads of the process as workers. */
+static void threads_are_one_loader(void **state)
+{
+    struct gap g = a_gap(50 * MS, 151 * MS, 150 * MS, 151 * MS);
+    (void)state;
+    started(&t, 0, PIN, TRAINER, 1);
+    started(&t, 0, PIN + 1, TRAINER, 1);
+    deliver_two(PIN, TRAINER, PIN + 1, TRAINER, TARGET_FUTEX);
+    struct shares s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_STORAGE), 0);
+    assert_int_equal(shares_of(&s, CAUSE_PREPARE), 99 * MS);
+}
+
+/* More threads than there are groups: the time stays. */
+static void many_threads_in_one_gap(void **state)
+{
+    struct gap g = a_gap(0, 1000 * MS, 999 * MS, 1000 * MS);
+    (void)state;
+    for (uint32_t i = 0; i < 90; i++) {
+        started(&t, 0, 400 + i, TRAINER, 1);
+        woken(&t, TRAINER, TRAINER, TARGET_FUTEX, i * 11 * MS, i * 11 * MS + 10 * MS, 400 + i,
+              TRAINER);
+    }
+    struct shares s = explained(&g);
+    assert_true(shares_of(&s, CAUSE_UNKNOWN) == 0);
+}
+
+/* Nobody watches threads: only calls are known. */
+static void without_a_source_of_waits(void **state)
+{
+    struct gap g = a_gap(0, 10 * MS, 9 * MS, 10 * MS);
+    struct shares s = {.count = 0};
+    enum evidence evidence;
+    (void)state;
+    g.waits_seen = false;
+    called(&t, TRAINER, CALL_SYNC, 1 * MS, 3 * MS);
+    gap_explain(&t, &names, &g, &s, &evidence, NULL);
+    assert_int_equal(evidence, EVIDENCE_DEVICE);
+    assert_int_equal(shares_of(&s, CAUSE_UNKNOWN), 7 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_LAUNCH), 3 * MS);
+}
+
+static void the_longest_wait_is_told(void **state)
+{
+    struct gap g = a_gap(0, 100 * MS, 99 * MS, 100 * MS);
+    struct shares s = {.count = 0};
+    struct walk_links links = {.count = 0};
+    enum evidence evidence;
+    (void)state;
+    reads(&t, TRAINER, TRAINER, 10 * MS, 90 * MS);
+    gap_explain(&t, &names, &g, &s, &evidence, &links);
+    assert_int_equal(links.count, 1);
+    assert_string_equal(links.link[0].who, "python3 100");
+    assert_non_null(strstr(links.link[0].did, "nfs://10.0.0.4/data"));
+}
+
+/* ---- the crowd ---- */
+
+static struct shares crowd(struct event_wait w)
+{
+    struct walk k;
+    struct shares s = {.count = 0};
+    walk_init(&k, &t, &names, threads_find(&t, TRAINER));
+    crowd_share(&k, &w, &s);
+    return s;
+}
+
+/* Who holds the other end of the pipe, else the children; for a lock the other threads. */
+static void who_could_have_ended_it(void **state)
+{
+    struct event_channel holds = {.channel = 5, .tgid = WORKER, .writer = true};
+    struct event_wait pipe = a_wait(TRAINER, TRAINER, TARGET_PIPE, 400 * MS, 500 * MS);
+    struct event_wait futex = a_wait(TRAINER, TRAINER, TARGET_FUTEX, 400 * MS, 500 * MS);
+    (void)state;
+    threads_find(&t, TRAINER)->last_call_end = 100 * MS;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    started(&t, 0, OTHER, OTHER, TRAINER);
+    reads(&t, WORKER, WORKER, 10 * MS, 490 * MS);
+    woken(&t, OTHER, OTHER, TARGET_SLEEP, 10 * MS, 20 * MS, 0, 0);
+    struct shares s = crowd(pipe); /* both children */
+    assert_int_equal(shares_of(&s, CAUSE_STORAGE), 480 * MS);
+    assert_true(shares_of(&s, CAUSE_PREPARE) > 400 * MS);
+    pipe.channel = 5;
+    assert_true(threads_hold_channel(&t, &holds));
+    s = crowd(pipe); /* one of them */
+    assert_int_equal(shares_of(&s, CAUSE_STORAGE), 480 * MS);
+    assert_true(shares_of(&s, CAUSE_PREPARE) < 30 * MS);
+    s = crowd(futex); /* no other thread: the children again */
+    assert_int_equal(shares_of(&s, CAUSE_STORAGE), 480 * MS);
+    started(&t, 0, PIN, TRAINER, 1);
+    s = crowd(futex);
+    assert_int_equal(shares_of(&s, CAUSE_STORAGE), 0);
+    assert_int_equal(shares_of(&s, CAUSE_PREPARE), 100 * MS);
+}
+
+static void a_crowd_of_none(void **state)
+{
+    (void)state;
+    assert_int_equal(crowd(a_wait(TRAINER, TRAINER, TARGET_PIPE, 1, 2)).count, 0);
+}
+
+/* A worker made since the last launch starts until it first reads from a store. */
+static void a_worker_that_starts(void **state)
+{
+    struct event_wait first = a_wait(WORKER, WORKER, TARGET_SOCKET, 300 * MS, 350 * MS);
+    (void)state;
+    threads_find(&t, TRAINER)->last_call_end = 100 * MS;
+    started(&t, 200 * MS, WORKER, WORKER, TRAINER);
+    first.flags = WAIT_STORAGE_PEER;
+    push(&t, first);
+    struct shares s = crowd(a_wait(TRAINER, TRAINER, TARGET_PIPE, 200 * MS, 400 * MS));
+    assert_int_equal(shares_of(&s, CAUSE_STARTUP), 100 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_STORAGE), 50 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_PREPARE), 50 * MS);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+    const struct CMUnitTest tests[] = {
+        T(launch_and_host),
+        T(before_the_first_launch_it_is_startup),
+        T(making_workers_is_startup),
+        T(a_child_that_ends),
+        T(calls_in_a_gap),
+        T(a_core_lost_in_the_launch),
+        T(the_last_delivery_takes_the_gap),
+        T(threads_are_one_loader),
+        T(many_threads_in_one_gap),
+        T(without_a_source_of_waits),
+        T(the_longest_wait_is_told),
+        T(who_could_have_ended_it),
+        T(a_crowd_of_none),
+        T(a_worker_that_starts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
