@@ -4,9 +4,8 @@
  *
  * A step begins when the thread took a delivery. Several waits without a driver
  * call between them are one: an in-order loader is woken by batches that it puts
- * aside. Deliveries that nobody waited for show as the makers' wakes alone; they are put
- * before the next one that was awaited, in the loader's order (round robin over processes,
- * first come first served among threads), and their own time is shared evenly.
+ * aside. Deliveries that nobody waited for are put where they were taken (deliveries.h). A step
+ * that nothing ends is ended after some seconds, so that memory is bounded.
  */
 #ifndef GPUFEED_LEDGER_STEPS_H
 #define GPUFEED_LEDGER_STEPS_H
