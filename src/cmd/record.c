@@ -129,6 +129,12 @@ static int record(int argc, char **argv)
         error_errno(&e, "cannot watch process %d", (int)o.pid);
         return cmd_fail(&cmd_record, &e);
     }
+    if (kill(o.pid, 0) && errno == EPERM) {
+        error_set(&e, STATUS_DENIED, "process %d is another user's: watch it as that user or as root",
+                  (int)o.pid);
+        close(pidfd);
+        return cmd_fail(&cmd_record, &e);
+    }
     name_job(&o);
     o.live.measure.path = o.live.path;
     o.live.measure.title = o.title;

@@ -101,10 +101,12 @@ static void add_to_group(struct explaining *x, const struct event_wait *w, int64
     g->last = w->t_wake;
 }
 
-/* Did this thread end around the wake, before anything was launched? Then that was no batch. */
+/* Did this thread, of an earlier batch, end around the wake, before anything was launched? Then that was
+ * no batch. One that was made in this gap was made for what is awaited. */
 static bool ended(const struct explaining *x, const struct thread *y, int64_t since)
 {
-    return y && !y->alive && y->exit > since - EXIT_NS && y->exit < x->gap->t1;
+    return y && !y->alive && y->start < x->gap->t0 && y->exit > since - EXIT_NS &&
+           y->exit < x->gap->t1;
 }
 
 static bool woken_by_exit(const struct explaining *x, const struct event_wait *w)
@@ -219,7 +221,7 @@ static bool child_ended(const struct explaining *x, const struct event_wait *w)
     for (size_t i = 0; i < x->walk.threads->count; i++) {
         const struct thread *y = x->walk.threads->list[i];
         if (y->tid == y->tgid && y->parent_tgid == x->th->tgid && !y->alive &&
-            y->exit > w->t_out && y->exit < w->t_wake + EXIT_NS && y->exit < x->gap->t1)
+            y->start < x->gap->t0 && y->exit > w->t_out && y->exit < w->t_wake + EXIT_NS && y->exit < x->gap->t1)
             return true;
     }
     return false;

@@ -23,12 +23,12 @@ void makers_clear(struct makers *ms)
 }
 
 /* Workers are those alive at once; makers beyond them came in later generations. */
-static void count_workers(struct makers *ms)
+static void count_workers(struct makers *ms, int64_t t)
 {
     uint32_t alive = 1; /* the new one was, when it delivered */
     for (int i = 0; i < ms->count - 1; i++) {
         const struct thread *x = threads_find(ms->threads, ms->maker[i]->key);
-        alive += !x || x->alive;
+        alive += !x || x->exit > t;
     }
     ms->distinct++;
     if (alive > ms->totals.workers)
@@ -65,7 +65,7 @@ static uint32_t free_number(const struct makers *ms, uint32_t key)
     return n;
 }
 
-static struct made_by *maker_of(struct makers *ms, uint32_t key)
+static struct made_by *maker_of(struct makers *ms, uint32_t key, int64_t t)
 {
     for (int i = 0; i < ms->count; i++)
         if (ms->maker[i]->key == key)
@@ -85,7 +85,7 @@ static struct made_by *maker_of(struct makers *ms, uint32_t key)
     m->number = free_number(ms, key);
     m->seen = m->asked = m->last = INT64_MIN;
     ms->maker[ms->count++] = m;
-    count_workers(ms);
+    count_workers(ms, t);
     return m;
 }
 
@@ -152,6 +152,13 @@ static void learn_threads(const struct makers *ms, struct made_by *m, const stru
     }
 }
 
+/* A process that ended with its first delivery was made for it: a command that was run, no worker. */
+static bool made_for_one(const struct makers *ms, uint32_t key, int64_t t)
+{
+    const struct thread *x = threads_find(ms->threads, key);
+    return x && !x->alive && x->exit < t + ENDED_NS && !known_maker(ms, key);
+}
+
 struct made_by *makers_of_wake(struct makers *ms, const struct thread *th,
                                const struct event_wait *w, bool *ret_fresh)
 {
@@ -169,12 +176,12 @@ struct made_by *makers_of_wake(struct makers *ms, const struct thread *th,
         return NULL;
     bool process = x->tgid != th->tgid;
     uint32_t key = process ? k.maker.thread->tgid : x->tid;
-    if (!is_loader(&parts, process) ||
+    if (!is_loader(&parts, process) || (process && made_for_one(ms, key, t)) ||
         (!process && (ms->totals.processes || only_helped(ms, key, w, &k.maker))))
         return NULL;
     if (process && !ms->totals.processes)
         drop_threads(ms);
-    struct made_by *m = maker_of(ms, key);
+    struct made_by *m = maker_of(ms, key, t);
     if (!m)
         return NULL;
     learn_threads(ms, m, &k.maker);
@@ -224,7 +231,7 @@ void makers_find_siblings(struct makers *ms, const struct thread *th, int64_t no
             known_maker(ms, y->tid))
             continue;
         const struct thread *hop = hop_of(ms->threads, y);
-        struct made_by *m = hop ? maker_of(ms, y->tid) : NULL;
+        struct made_by *m = hop ? maker_of(ms, y->tid, now) : NULL;
         if (m) {
             m->tid = y->tid;
             m->hop = hop->tid;

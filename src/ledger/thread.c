@@ -23,6 +23,8 @@ void threads_clear(struct threads *t)
     free(t->totals);
     map_clear(&t->by_tid);
     map_clear(&t->sockets);
+    map_clear(&t->peer_rx);
+    map_clear(&t->peer_tx);
     map_clear(&t->channels);
     map_clear(&t->makers);
     map_clear(&t->writers);
@@ -85,6 +87,15 @@ bool threads_change(struct threads *t, const struct event_thread *e)
     return true;
 }
 
+/* A client that connects anew for each request shows its nature only over all its connections. */
+static bool add_to_peer(struct threads *t, uint32_t resource, uint64_t rx, uint64_t tx)
+{
+    uint64_t got = 0, gave = 0;
+    map_get(&t->peer_rx, resource, &got);
+    map_get(&t->peer_tx, resource, &gave);
+    return map_put(&t->peer_rx, resource, got + rx) && map_put(&t->peer_tx, resource, gave + tx);
+}
+
 static bool remember_socket(struct threads *t, const struct event_wait *e)
 {
     uint64_t index;
@@ -97,9 +108,11 @@ static bool remember_socket(struct threads *t, const struct event_wait *e)
         t->totals[t->total_count++] = (struct socket_total){0};
     }
     struct socket_total *s = &t->totals[index];
-    s->rx = e->rx_bytes > s->rx ? e->rx_bytes : s->rx;
-    s->tx = e->tx_bytes > s->tx ? e->tx_bytes : s->tx;
-    return true;
+    uint64_t rx = e->rx_bytes > s->rx ? e->rx_bytes - s->rx : 0;
+    uint64_t tx = e->tx_bytes > s->tx ? e->tx_bytes - s->tx : 0;
+    s->rx += rx;
+    s->tx += tx;
+    return !e->resource || add_to_peer(t, e->resource, rx, tx);
 }
 
 void threads_socket(const struct threads *t, const struct event_wait *w, uint64_t *rx, uint64_t *tx)
@@ -107,6 +120,10 @@ void threads_socket(const struct threads *t, const struct event_wait *w, uint64_
     uint64_t index;
     *rx = w->rx_bytes;
     *tx = w->tx_bytes;
+    if (w->resource && map_get(&t->peer_rx, w->resource, rx)) {
+        map_get(&t->peer_tx, w->resource, tx);
+        return;
+    }
     if (w->channel && map_get(&t->sockets, w->channel, &index)) {
         *rx = t->totals[index].rx;
         *tx = t->totals[index].tx;

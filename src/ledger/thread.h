@@ -59,6 +59,7 @@ struct threads {
         uint64_t rx, tx;
     } *totals; /* owned */
     size_t total_count, total_cap;
+    struct map peer_rx, peer_tx; /* resource -> bytes over all connections to it */
     struct map channels; /* channel -> 1: its holders are known */
     struct map writers;  /* hash of (channel, tgid) -> 1: that process can write to it */
     struct map makers;   /* tgid -> tid of the maker << 32 | tid that it hands over to */
@@ -83,7 +84,7 @@ bool threads_hold_channel(struct threads *t, const struct event_channel *e);
 bool threads_channel_known(const struct threads *t, uint64_t channel);
 /* Can process tgid write to the channel? */
 bool threads_writes(const struct threads *t, uint64_t channel, uint32_t tgid);
-/* Latest totals of the connection that a wait was on. */
+/* Bytes so far with the peer that a wait was on; where it has no name, of that connection. */
 void threads_socket(const struct threads *t, const struct event_wait *w, uint64_t *rx, uint64_t *tx);
 void threads_trim(struct threads *t, int64_t horizon);
 

@@ -46,17 +46,24 @@ void walk_who(const struct thread *th, char *buf, size_t size)
     snprintf(buf, size, "%s %u", th->name[0] ? th->name : "thread", th->tid);
 }
 
-static enum cause socket_cause(const struct walk *k, const struct thread *th,
-                               const struct event_wait *w)
+static enum cause socket_cause(const struct walk *k, const struct event_wait *w)
 {
     uint64_t rx, tx;
-    bool feeds = th == k->root || th->tgid != k->root->tgid || k->depth > 1;
     if (w->flags & WAIT_STORAGE_PEER)
         return CAUSE_STORAGE;
     threads_socket(k->threads, w, &rx, &tx);
-    if (feeds && rx >= STORE_MIN_BYTES && rx >= STORE_RATIO * tx)
+    /* th launches or is awaited: its connection feeds the device, or joins ranks, which take as they give */
+    if (rx >= STORE_MIN_BYTES && rx >= STORE_RATIO * tx)
         return CAUSE_STORAGE;
+    if ((w->flags & WAIT_SAMPLED) && rx + tx < STORE_MIN_BYTES)
+        return CAUSE_UNKNOWN; /* connections too short for a sample to see what they carry */
     return w->tx_unsent || w->rx_during ? CAUSE_NETWORK : CAUSE_LATE_PEER;
+}
+
+static bool woken_by_child(const struct walk *k, const struct thread *th, const struct event_wait *w)
+{
+    const struct thread *y = w->flags & WAIT_WAKER_IRQ ? NULL : threads_find(k->threads, w->waker_tid);
+    return y && y->job && y->tgid != th->tgid && y->parent_tgid == th->tgid;
 }
 
 enum cause walk_direct(const struct walk *k, const struct thread *th, const struct event_wait *w)
@@ -70,15 +77,15 @@ enum cause walk_direct(const struct walk *k, const struct thread *th, const stru
     case TARGET_WRITE:
         return CAUSE_CHECKPOINT;
     case TARGET_SOCKET:
-        return socket_cause(k, th, w);
+        return socket_cause(k, w);
     case TARGET_SLEEP:
         return CAUSE_SLEEP;
     case TARGET_DEVICE:
         return CAUSE_LAUNCH;
     case TARGET_MEMORY:
         return CAUSE_MEMORY;
-    case TARGET_CHILD:
-        return CAUSE_STARTUP;
+    case TARGET_CHILD: /* what the child did, where it is known */
+        return woken_by_child(k, th, w) ? CAUSE_NONE : CAUSE_STARTUP;
     default:
         return w->flags & WAIT_IOWAIT ? CAUSE_STORAGE : CAUSE_NONE;
     }
@@ -295,6 +302,8 @@ static void split_startup(struct walk *k, const struct thread *x, const struct t
                           const struct turn *turn, struct shares *s)
 {
     struct shares next[TURNS_AFTER], now = *s;
+    if (!x->alive && x->exit < turn->t1 + ENDED_NS)
+        return; /* made for this one thing: all of it was the work that was awaited */
     int turns = compose_next(k, x, consumer, turn->t1, next);
     for (int i = 0; i < now.count; i++) {
         const struct share *p = &now.part[i];

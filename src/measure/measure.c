@@ -177,6 +177,8 @@ static void write_names(struct measure *m)
 
 static void write_deliveries(struct measure *m)
 {
+    if (m->watcher.sampler) /* samples do not tell who delivered: gains are bounded by the rows */
+        return;
     struct str chunk = {0};
     for (int c = 0; c < replay_log_consumers(m->log); c++) {
         str_reset(&chunk);
@@ -415,8 +417,10 @@ static void note_no_device(struct measure *m)
     if (m->blind)
         on_fact(m, &unseen);
     else
-        note(m, "the job never took an accelerator: nothing to account for (is it a CUDA program? "
-                "without a GPU, --simulate gives it a simulated one)");
+        note(m, m->o.sim_dir ? "the job never took an accelerator: nothing to account for (is it a "
+                               "CUDA program?)"
+                             : "the job never took an accelerator: nothing to account for (is it a "
+                               "CUDA program? without a GPU, --simulate gives it a simulated one)");
 }
 
 int measure_finish(struct measure *m, int exit_code, struct error *e)

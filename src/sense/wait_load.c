@@ -130,8 +130,8 @@ static int load_error(struct error *e, int code)
     missing_capability(missing, sizeof(missing));
     if ((code == EPERM || code == EACCES) && *missing)
         return error_set(e, STATUS_DENIED,
-                         "the wait chain is not permitted: %s is missing (or run as root)",
-                         missing);
+                         "the wait chain is not permitted: %s %s missing (or run as root)",
+                         missing, strstr(missing, " and ") ? "are" : "is");
     if (code == EPERM)
         return error_set(e, STATUS_DENIED,
                          "the kernel refuses BPF programs (lockdown, or a "

@@ -159,6 +159,75 @@ static void borders_of_sampled_waits_give_way_to_calls(void **state)
     }
 }
 
+/* A wait on a connection that brought much more than it took. */
+static void fetch(struct ledger *l, uint32_t tid, uint32_t tgid, int64_t t_out, int64_t t_wake,
+                  uint32_t resource, uint64_t channel)
+{
+    struct event e = {.kind = EVENT_WAIT,
+                      .wait = {.t_out = t_out, .t_wake = t_wake, .t_in = t_wake, .tid = tid,
+                               .tgid = tgid, .resource = resource, .target = TARGET_SOCKET,
+                               .flags = WAIT_WAKER_IRQ, .channel = channel, .rx_bytes = 40000,
+                               .tx_bytes = 200, .rx_during = 40000}};
+    ledger_push(l, &e);
+}
+
+/* A loader thread of the launching process reads over HTTP: a store, not a peer among ranks. */
+static void a_loader_thread_reads_from_a_store(void **state)
+{
+    (void)state;
+    struct intern names = {0};
+    struct sums s = {0};
+    uint32_t store = intern_put(&names, "10.0.0.5:443");
+    struct ledger *l = make(&s, &names);
+    thread(l, 0, TRAINER, TRAINER, 1);
+    thread(l, 1, WORKER, TRAINER, 1);
+    taken(l, 10, true);
+    kernel(l, 100 * MS, 110 * MS);
+    for (int i = 1; i <= 20; i++) {
+        int64_t t = i * 50 * MS + 60 * MS;
+        fetch(l, WORKER, TRAINER, t, t + 36 * MS, store, 7);
+        wait(l, TRAINER, TRAINER, t, t + 38 * MS, TARGET_FUTEX, WORKER, TRAINER, 0);
+        kernel(l, t + 38 * MS, t + 48 * MS);
+        ledger_advance(l, t);
+    }
+    ledger_finish(l, 1200 * MS);
+    ledger_free(l);
+    assert_int_equal(s.cause[CAUSE_NETWORK] + s.cause[CAUSE_LATE_PEER] + s.cause[CAUSE_COLLECTIVE], 0);
+    assert_true(s.cause[CAUSE_STORAGE] > 20 * 25 * MS);
+    intern_clear(&names);
+}
+
+/* A command that the trainer runs and awaits for each batch: what it did counts, it is no worker's start. */
+static void an_awaited_command_is_what_it_did(void **state)
+{
+    (void)state;
+    struct intern names = {0};
+    struct sums s = {0};
+    uint32_t store = intern_put(&names, "10.0.0.5:443");
+    struct ledger *l = make(&s, &names);
+    thread(l, 0, TRAINER, TRAINER, 1);
+    taken(l, 10, true);
+    kernel(l, 100 * MS, 110 * MS);
+    for (uint32_t i = 1; i <= 20; i++) {
+        int64_t t = i * 50 * MS + 60 * MS;
+        uint32_t child = 1000 + i;
+        thread(l, t + MS, child, child, TRAINER);
+        fetch(l, child, child, t + 3 * MS, t + 35 * MS, store, 100 + i);
+        struct event ends = {.kind = EVENT_THREAD,
+                             .thread = {.t = t + 37 * MS, .tid = child, .tgid = child,
+                                        .parent_tgid = TRAINER, .change = THREAD_EXIT, .job = true}};
+        ledger_push(l, &ends);
+        wait(l, TRAINER, TRAINER, t + MS, t + 37 * MS, TARGET_CHILD, child, child, 0);
+        kernel(l, t + 38 * MS, t + 48 * MS);
+        ledger_advance(l, t);
+    }
+    ledger_finish(l, 1200 * MS);
+    ledger_free(l);
+    assert_true(s.cause[CAUSE_STORAGE] > 20 * 25 * MS);
+    assert_in_range(s.cause[CAUSE_STARTUP], 0, 170 * MS); /* before the first kernel, and forks */
+    intern_clear(&names);
+}
+
 static int64_t total(const struct sums *s)
 {
     int64_t sum = 0;
@@ -228,6 +297,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_is_shared_over_the_whole_turn),
+        cmocka_unit_test(a_loader_thread_reads_from_a_store),
+        cmocka_unit_test(an_awaited_command_is_what_it_did),
         cmocka_unit_test(borders_of_sampled_waits_give_way_to_calls),
         cmocka_unit_test(rows_add_up_to_the_span),
         cmocka_unit_test(a_device_let_go_is_unused),
