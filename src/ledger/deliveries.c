@@ -202,7 +202,7 @@ void deliveries_update(struct makers *ms, const struct thread *th, const struct 
         if (ms->totals.processes || ms->asides)
             look_at_work(ms, m, th, launches, until);
         int64_t exit = makers_exit(ms, m);
-        if (exit <= until) /* its loader has ended: nothing was left lying there */
+        if (exit <= until && !ms->ending) /* its loader has ended: nothing was left lying there */
             m->known += there(m, m->known, exit == INT64_MIN ? until : exit);
     }
 }

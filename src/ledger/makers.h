@@ -48,6 +48,7 @@ struct makers {
     uint64_t asides; /* takes before which another maker's delivery woke the thread */
     size_t looked;   /* threads there were when siblings were last looked for */
     int64_t looked_at;
+    bool ending; /* the run is over: what its loaders had made ahead nobody took */
     struct steps_totals totals;
 };
 

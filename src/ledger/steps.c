@@ -147,6 +147,7 @@ void steps_finish(struct steps *s, int64_t until)
     struct taken taken[DELIVERIES_TAKEN_MAX];
     if (!th || s->consumer < 0 || !s->open || until < s->step.t1)
         return;
+    s->makers.ending = true;
     deliveries_update(&s->makers, th, &s->launches, until);
     step_on(s, th, taken, deliveries_known(&s->makers, s->step.t1, until, taken));
     end_step(s, th, until);

@@ -162,8 +162,8 @@ static void begin_at_work(const struct thread *x, const struct thread *const *ch
 }
 
 /*
- * When x made the thread that takes its deliveries: CPython's queues make it with the first, which
- * therefore wakes nobody. INT64_MIN: it was there from the start, or is no thread of x's process.
+ * When x made the thread that takes its deliveries: CPython's queues make it with the first.
+ * INT64_MIN: it was there from the start, or is no thread of x's process.
  */
 static int64_t made_with_delivery(const struct thread *x, const struct thread *consumer)
 {
@@ -172,20 +172,45 @@ static int64_t made_with_delivery(const struct thread *x, const struct thread *c
     return consumer->start - x->start > BURST_NS ? consumer->start : INT64_MIN;
 }
 
+/* Does this wake only tell the new thread of the delivery that it was made with? x has done nothing
+ * since but wait for it to start. */
+static bool of_making(const struct thread *x, int64_t made, const struct wake *w)
+{
+    if (made == INT64_MIN || w->t < made || w->t - made >= HANDOVER_REACH_NS)
+        return false;
+    for (size_t i = waits_after(&x->waits, made); i < x->waits.count; i++) {
+        const struct event_wait *v = &x->waits.item[i];
+        if (v->t_in > w->t)
+            break;
+        if (v->t_wake > v->t_out && v->t_out >= made && v->waker_tgid != x->tgid)
+            return false;
+    }
+    return true;
+}
+
+/* Where the burst begins whose first wake is i. */
+static int64_t burst_begin(const struct thread *x, const struct thread *consumer, size_t i)
+{
+    int64_t made = made_with_delivery(x, consumer);
+    const struct wake *w = &x->wakes.item[i];
+    return of_making(x, made, w) ? made : w->t;
+}
+
 bool turn_find(const struct thread *x, const struct thread *consumer,
                const struct thread *const *chain, int depth, int64_t t, struct turn *ret)
 {
     struct turn turn = {.t1 = t};
+    int64_t made = made_with_delivery(x, consumer);
     size_t i = wake_before(x, consumer, x->wakes.count, t);
     if (i != SIZE_MAX) {
         i = burst_lead(x, consumer, i);
-        turn.t1 = x->wakes.item[i].t;
-        size_t before = wake_before(x, consumer, i, INT64_MAX);
+        turn.t1 = burst_begin(x, consumer, i);
+        size_t before =
+            turn.t1 == made ? SIZE_MAX : wake_before(x, consumer, i, INT64_MAX);
         i = before == SIZE_MAX ? before : burst_lead(x, consumer, before);
     }
-    int64_t made = made_with_delivery(x, consumer);
     if (i != SIZE_MAX) {
-        turn.t0 = x->wakes.item[i].t;
+        turn.t0 = burst_begin(x, consumer, i);
     } else if (made != INT64_MIN && made < turn.t1) {
         turn.t0 = made;
     } else if (x->start != INT64_MIN && x->start >= x->known_since) {
@@ -216,7 +241,7 @@ int64_t turn_next(const struct thread *x, const struct thread *consumer, int64_t
     i = i == SIZE_MAX ? x->wakes.first : burst_lead(x, consumer, i);
     for (; i < x->wakes.count; i++) {
         const struct wake *w = &x->wakes.item[i];
-        if (!goes_to(x, consumer, w))
+        if (!goes_to(x, consumer, w) || of_making(x, made, w))
             continue;
         bool same = (last && turn_same_burst(x, last, w)) ||
                     (before && turn_same_burst(x, before, w));

@@ -219,6 +219,7 @@ static void deliver(struct view *v, struct worker_view *w, int64_t t, uint32_t i
     }
     if (w->feeder_since < 0) {
         thread(v, t, w->feeder, w->pid, v->job->pid, THREAD_START, "QueueFeeder");
+        woken(v, w->feeder, w->pid, TARGET_FUTEX, t + d / 4, t + d / 2, t + d / 2, w->tid, w->pid);
     } else {
         woken(v, w->feeder, w->pid, TARGET_FUTEX, w->feeder_since, t, t + d / 4, w->tid, w->pid);
         if (v->job->locks && d >= 2 * US)

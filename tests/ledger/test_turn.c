@@ -140,15 +140,21 @@ static void a_horizon_is_no_start(void **state)
     assert_int_equal(turn.t0, 100 * MS);
 }
 
-/* CPython's queue makes its thread with the first delivery, which then wakes nobody. */
+/* CPython's queue makes its thread with the first delivery. */
 static void a_queue_thread_made_late_stands_for_a_delivery(void **state)
 {
     (void)state;
     started(&t, 1 * MS, WORKER, WORKER, TRAINER);
     started(&t, 80 * MS, FEEDER, WORKER, TRAINER);
-    woken(&t, FEEDER, WORKER, TARGET_FUTEX, 81 * MS, 120 * MS, WORKER, WORKER);
+    /* it is told of what it was made for, once it has started */
+    woken(&t, WORKER, WORKER, TARGET_FUTEX, 80 * MS + 50 * US, 82 * MS, FEEDER, WORKER);
+    woken(&t, FEEDER, WORKER, TARGET_FUTEX, 82 * MS + 1, 83 * MS, WORKER, WORKER);
+    woken(&t, FEEDER, WORKER, TARGET_FUTEX, 84 * MS, 120 * MS, WORKER, WORKER);
     const struct thread *x = threads_find(&t, WORKER), *hop = threads_find(&t, FEEDER);
     assert_int_equal(turn_next(x, hop, INT64_MIN), 80 * MS);
+    assert_int_equal(turn_next(x, hop, 80 * MS), 120 * MS);
+    assert_int_equal(turn_of(WORKER, FEEDER, 83 * MS).t1, 80 * MS);
+    assert_true(turn_of(WORKER, FEEDER, 83 * MS).first);
     struct turn first = turn_of(WORKER, FEEDER, 80 * MS),
                 second = turn_of(WORKER, FEEDER, 120 * MS);
     assert_true(first.first);
