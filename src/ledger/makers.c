@@ -144,7 +144,8 @@ static bool made_before(const struct makers *ms, uint32_t tid, uint32_t than)
 static void learn_threads(const struct makers *ms, struct made_by *m, const struct maker *maker)
 {
     bool main_thread = maker->thread->tid == m->key && maker->hop->tgid == m->key;
-    bool better = maker->thread->tid != m->tid ||
+    const struct thread *hop = threads_find(ms->threads, m->hop);
+    bool better = maker->thread->tid != m->tid || !hop || hop->tgid != m->key ||
                   made_before(ms, maker->hop->tid, m->hop);
     if (!m->tid || (main_thread && better)) {
         m->tid = maker->thread->tid;
@@ -195,13 +196,16 @@ bool makers_in_order(const struct makers *ms)
     return told ? ms->asides > 0 : ms->totals.processes;
 }
 
-/* The thread of y's process that y, its main thread, hands its work to: the first that was made. */
+/* The thread of y's process that y, its main thread, hands its work to; NULL: none yet. Of those that
+ * it wakes the queue's was made first; libraries make others, but these sleep. */
 static const struct thread *hop_of(const struct threads *t, const struct thread *y)
 {
     const struct thread *hop = NULL;
-    for (size_t i = 0; i < t->count; i++) {
-        const struct thread *x = t->list[i];
-        if (x->tgid == y->tgid && x != y && (!hop || x->start < hop->start))
+    for (size_t i = y->wakes.first; i < y->wakes.count; i++) {
+        const struct wake *w = &y->wakes.item[i];
+        const struct thread *x =
+            w->tgid == y->tgid && w->tid != y->tid ? threads_find(t, w->tid) : NULL;
+        if (x && (!hop || x->start < hop->start))
             hop = x;
     }
     return hop;

@@ -52,7 +52,7 @@ static struct thread *make(struct threads *t, uint32_t tid, uint32_t tgid)
     th->tid = tid;
     th->tgid = tgid;
     th->alive = true;
-    th->start = th->known_since = INT64_MIN;
+    th->start = th->exec = th->known_since = INT64_MIN;
     th->exit = th->first_launch = INT64_MAX;
     th->last_call_end = INT64_MIN;
     return th;
@@ -80,6 +80,8 @@ bool threads_change(struct threads *t, const struct event_thread *e)
     if (e->change == THREAD_START) {
         th->start = e->t;
         th->known_since = e->t;
+    } else if (e->change == THREAD_EXEC) {
+        th->exec = e->t;
     } else if (e->change == THREAD_EXIT) {
         th->alive = false;
         th->exit = e->t;

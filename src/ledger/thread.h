@@ -41,6 +41,7 @@ struct thread {
     bool job, alive;
     bool launches;         /* asked a device for work at least once */
     int64_t start, exit;   /* INT64_MIN / INT64_MAX: not seen */
+    int64_t exec;          /* when it began its program; INT64_MIN: its parent's, or not seen */
     int64_t first_launch;  /* INT64_MAX: none */
     int64_t known_since;   /* waits before were not recorded */
     int64_t last_call_end; /* of its driver calls, in the order of device time */
