@@ -71,7 +71,7 @@ struct stream_job stream_job_random(uint64_t seed)
         j.read_flags = WAIT_IOWAIT;
     } else if (as < 0.7) {
         j.read_as = TARGET_SOCKET;
-        j.read_flags = WAIT_WAKER_IRQ | (j.threads ? WAIT_STORAGE_PEER : 0);
+        j.read_flags = WAIT_WAKER_IRQ;
     }
     return j;
 }
