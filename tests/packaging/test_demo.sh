@@ -13,9 +13,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-# Whether a process of that session is left.
+# Processes of that session that still run; one that ended and that nobody has collected yet does not.
 left() {
-    pgrep -a -s "$1" || true
+    ps -o pid=,stat=,args= -s "$1" | awk '$2 !~ /^Z/' || true
 }
 
 DEMO_STEPS=12 setsid --wait "$tools/demo.sh" "$build" >out 2>&1 & session=$!
