@@ -31,10 +31,31 @@ static struct learnt_resource *resource_of(struct learnt *l, uint32_t resource)
     return &l->resource[l->count++];
 }
 
+/* A child that lived shorter was a command that was run, no worker. */
+#define WORKER_LIFE_NS (100 * NS_PER_MS)
+
+void learnt_thread(struct learnt *l, const struct threads *threads, const struct event_thread *e)
+{
+    if (e->tid != e->tgid || !e->job)
+        return;
+    const struct thread *x = threads_find(threads, e->tid);
+    uint32_t parent_pid = e->parent_tgid ? e->parent_tgid : x ? x->parent_tgid : 0;
+    const struct thread *parent = threads_find(threads, parent_pid);
+    if (!parent || !parent->launches || parent->first_launch > e->t)
+        return;
+    if (e->change == THREAD_EXIT && x && x->start != INT64_MIN && e->t - x->start > WORKER_LIFE_NS) {
+        l->ended = true;
+    } else if (e->change == THREAD_START && l->ended) {
+        l->restarts++;
+        l->ended = false;
+    }
+}
+
 void learnt_wait(struct learnt *l, const struct threads *threads, const struct event_wait *w)
 {
     bool reads = w->target == TARGET_FILE || w->target == TARGET_FAULT || w->target == TARGET_SOCKET;
     const struct thread *th = threads_find(threads, w->tid);
+    l->sampled |= (w->flags & WAIT_SAMPLED) != 0;
     if (!w->resource || !(reads || w->target == TARGET_WRITE) || !th || !th->job)
         return;
     struct learnt_resource *r = resource_of(l, w->resource);
@@ -63,6 +84,7 @@ struct telling {
     void *arg;
     int rc; /* the first failure */
     bool own_reads; /* launching threads read their data themselves */
+    uint32_t restarts; /* of children, where samples do not show who delivers; else 0 */
 };
 
 static void tell(struct telling *t, const char *kind, const char *subject, const char *name,
@@ -127,6 +149,8 @@ static void tell_loader(struct telling *t, struct device *const *devices, int co
             if (now.awaited > most.awaited)
                 most = now;
         }
+    if (t->restarts > most.generations)
+        tell(t, "loader", "", "restarts", t->restarts, "count");
     if (!most.awaited) { /* no delivery was seen: absent, not zero, unless it loads by itself */
         if (t->own_reads)
             tell(t, "loader", "", "in_main", 1, "1");
@@ -134,7 +158,8 @@ static void tell_loader(struct telling *t, struct device *const *devices, int co
     }
     tell(t, "loader", "", "workers", most.workers, "count");
     tell(t, "loader", "", "processes", most.processes ? 1 : 0, "1");
-    tell(t, "loader", "", "restarts", most.generations, "count");
+    if (t->restarts <= most.generations)
+        tell(t, "loader", "", "restarts", most.generations, "count");
     tell(t, "loader", "", "deliveries", (double)most.deliveries, "count");
     tell(t, "loader", "", "awaited", (double)most.awaited, "count");
 }
@@ -142,7 +167,8 @@ static void tell_loader(struct telling *t, struct device *const *devices, int co
 int learnt_facts(const struct learnt *l, const struct intern *names,
                  struct device *const *devices, int count, fact_fn fn, void *arg)
 {
-    struct telling t = {fn, arg, 0, l->own_read_ns >= OWN_READ_MIN_NS};
+    struct telling t = {fn, arg, 0, l->own_read_ns >= OWN_READ_MIN_NS,
+                        l->sampled ? l->restarts : 0};
     for (size_t i = 0; i < l->count; i++)
         tell_resource(&t, &l->resource[i], intern_text(names, l->resource[i].resource));
     for (int i = 0; i < count; i++)

@@ -22,10 +22,15 @@ struct learnt {
     struct learnt_resource *resource; /* owned */
     size_t count, cap;
     struct map index; /* resource -> index */
+    bool sampled;        /* waits come from samples */
+    bool ended;          /* a worker of the generation that runs has ended */
+    uint32_t restarts;   /* times that children were made after others had ended, between launches */
     int64_t own_read_ns; /* reads of threads that launch */
 };
 
 void learnt_clear(struct learnt *l);
+/* Call before the change is made in `threads`. */
+void learnt_thread(struct learnt *l, const struct threads *threads, const struct event_thread *e);
 void learnt_wait(struct learnt *l, const struct threads *threads, const struct event_wait *w);
 int learnt_facts(const struct learnt *l, const struct intern *names,
                  struct device *const *devices, int count, fact_fn fn, void *arg);

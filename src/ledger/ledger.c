@@ -175,6 +175,7 @@ void ledger_push(struct ledger *l, const struct event *event)
             learnt_wait(&l->learnt, &l->threads, &e->wait);
         break;
     case EVENT_THREAD:
+        learnt_thread(&l->learnt, &l->threads, &e->thread);
         ok = threads_change(&l->threads, &e->thread);
         if (e->thread.change == THREAD_EXIT && e->thread.tid == e->thread.tgid)
             release_all(l, e->thread.tgid, e->thread.t);
