@@ -83,6 +83,7 @@ struct telling {
     fact_fn fn;
     void *arg;
     int rc; /* the first failure */
+    bool sampled;
     bool own_reads; /* launching threads read their data themselves */
     uint32_t restarts; /* of children, where samples do not show who delivers; else 0 */
 };
@@ -160,6 +161,8 @@ static void tell_loader(struct telling *t, struct device *const *devices, int co
     tell(t, "loader", "", "processes", most.processes ? 1 : 0, "1");
     if (t->restarts <= most.generations)
         tell(t, "loader", "", "restarts", most.generations, "count");
+    if (t->sampled) /* most deliveries fall between two samples */
+        return;
     tell(t, "loader", "", "deliveries", (double)most.deliveries, "count");
     tell(t, "loader", "", "awaited", (double)most.awaited, "count");
 }
@@ -167,7 +170,7 @@ static void tell_loader(struct telling *t, struct device *const *devices, int co
 int learnt_facts(const struct learnt *l, const struct intern *names,
                  struct device *const *devices, int count, fact_fn fn, void *arg)
 {
-    struct telling t = {fn, arg, 0, l->own_read_ns >= OWN_READ_MIN_NS,
+    struct telling t = {fn, arg, 0, l->sampled, l->own_read_ns >= OWN_READ_MIN_NS,
                         l->sampled ? l->restarts : 0};
     for (size_t i = 0; i < l->count; i++)
         tell_resource(&t, &l->resource[i], intern_text(names, l->resource[i].resource));
