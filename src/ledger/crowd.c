@@ -6,12 +6,6 @@
 /* Turns are looked at this far back: a few batches of most loaders. */
 #define LOOK_BACK_NS (1 * NS_PER_S)
 
-static int64_t overlap(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
-{
-    int64_t lo = a0 > b0 ? a0 : b0, hi = a1 < b1 ? a1 : b1;
-    return hi > lo ? hi - lo : 0;
-}
-
 /* A process that was made since the last launch has not delivered yet: what it does on a core until
  * it first reads from a store is its start, and all of it where it reads from none. */
 static int64_t starting_until(const struct walk *k, const struct thread *x, int64_t t1)

@@ -44,19 +44,6 @@ struct explaining {
     struct shares *out;
 };
 
-static int64_t overlap(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
-{
-    int64_t lo = a0 > b0 ? a0 : b0, hi = a1 < b1 ? a1 : b1;
-    return hi > lo ? hi - lo : 0;
-}
-
-/* The driver call that the thread sat in at time t; NULL: none. */
-static const struct event_call *call_at(const struct thread *th, int64_t t)
-{
-    size_t i = calls_after(&th->calls, t);
-    return i < th->calls.count && th->calls.item[i].t0 <= t ? &th->calls.item[i] : NULL;
-}
-
 static enum cause call_cause(const struct event_call *c)
 {
     switch ((enum call_kind)c->kind) {
@@ -152,7 +139,7 @@ static bool seen_in_call(const struct thread *th, const struct event_wait *w)
 {
     const struct event_call *call;
     if (w->t_seen)
-        return call_at(th, w->t_seen) != NULL;
+        return calls_over(&th->calls, w->t_seen) != NULL;
     return in_calls(th, w->t_out, w->t_wake, &call) * 2 > w->t_wake - w->t_out;
 }
 
@@ -207,7 +194,7 @@ static void take_wait(struct explaining *x, const struct event_wait *w)
         if (!x->sampled || w->t_in - w->t_out > x->sampled->t_in - x->sampled->t_out)
             x->sampled = w;
     } else if (w->target != TARGET_CORE) {
-        call = call_at(x->th, w->t_out);
+        call = calls_over(&x->th->calls, w->t_out);
     }
     if (call)
         shares_add(x->out, call_cause(call), 0, blocked);

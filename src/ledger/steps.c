@@ -70,12 +70,6 @@ bool steps_span(struct steps *s, const struct event_span *span, int64_t adds)
     return launches_add(&s->launches, span, adds);
 }
 
-static const struct event_call *call_over(const struct thread *th, int64_t t)
-{
-    size_t i = calls_after(&th->calls, t);
-    return i < th->calls.count && th->calls.item[i].t0 <= t ? &th->calls.item[i] : NULL;
-}
-
 static void begin_step(struct steps *s, int64_t t0, int64_t t1, uint64_t delivery)
 {
     s->step = (struct replay_step){.t0 = t0, .t1 = t1, .delivery = delivery};
@@ -158,7 +152,7 @@ static bool is_delivery(const struct steps *s, const struct thread *th, const st
 {
     struct walk k;
     walk_init(&k, s->threads, s->names, th);
-    return w->waker_tid && !(w->flags & WAIT_WAKER_IRQ) && !call_over(th, w->t_out) &&
+    return w->waker_tid && !(w->flags & WAIT_WAKER_IRQ) && !calls_over(&th->calls, w->t_out) &&
            !launches_over(&s->launches, w->t_out) && walk_direct(&k, th, w) == CAUSE_NONE;
 }
 

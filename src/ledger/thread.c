@@ -318,3 +318,9 @@ void threads_trim(struct threads *t, int64_t horizon)
         t->forgotten += dropped;
     }
 }
+
+const struct event_call *calls_over(const struct calls *c, int64_t t)
+{
+    size_t i = calls_after(c, t);
+    return i < c->count && c->item[i].t0 <= t ? &c->item[i] : NULL;
+}

@@ -91,6 +91,16 @@ void threads_trim(struct threads *t, int64_t horizon);
 
 /* Index of the first wait that ends (t_in) after `t`; waits.count if none. */
 size_t waits_after(const struct waits *w, int64_t t);
+/* The driver call that the thread sat in at time t; NULL: none. */
+const struct event_call *calls_over(const struct calls *c, int64_t t);
+
+/* How much of [a0, a1) lies within [b0, b1). */
+static inline int64_t overlap(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
+{
+    int64_t lo = a0 > b0 ? a0 : b0, hi = a1 < b1 ? a1 : b1;
+    return hi > lo ? hi - lo : 0;
+}
+
 /* Index of the first call that ends after `t`; calls.count if none. */
 size_t calls_after(const struct calls *c, int64_t t);
 
