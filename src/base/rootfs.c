@@ -51,7 +51,7 @@ int rootfs_read(const char *root, const char *path, struct str *out, struct erro
 
 bool rootfs_line(const char *root, const char *path, char *buf, size_t size)
 {
-    int fd = rootfs_open(root, path, O_RDONLY);
+    int fd = rootfs_open(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return false;
     ssize_t n = read(fd, buf, size - 1);
@@ -61,6 +61,26 @@ bool rootfs_line(const char *root, const char *path, char *buf, size_t size)
     buf[n] = '\0';
     buf[strcspn(buf, "\n")] = '\0';
     return buf[0] != '\0';
+}
+
+bool rootfs_bytes(const char *root, const char *path, size_t max, struct str *out)
+{
+    char buf[8192];
+    str_reset(out);
+    int fd = rootfs_open(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return false;
+    while (out->len < max) {
+        size_t want = max - out->len < sizeof(buf) ? max - out->len : sizeof(buf);
+        ssize_t n = read(fd, buf, want);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        str_addn(out, buf, (size_t)n);
+    }
+    close(fd);
+    return out->len && !out->failed;
 }
 
 bool rootfs_int(const char *root, const char *path, int64_t *ret)

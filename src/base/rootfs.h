@@ -17,6 +17,9 @@ int rootfs_open(const char *root, const char *path, int flags);
 int rootfs_read(const char *root, const char *path, struct str *out, struct error *e);
 /* First line without its newline into buf; false if absent or empty. */
 bool rootfs_line(const char *root, const char *path, char *buf, size_t size);
+/* The first `max` bytes of a file, of any kind, replace *out; false if there are none. Neither a
+ * pipe nor an endless device holds it up. */
+bool rootfs_bytes(const char *root, const char *path, size_t max, struct str *out);
 /* A file that holds one integer; false if absent or not a number. */
 bool rootfs_int(const char *root, const char *path, int64_t *ret);
 /* readlink into buf, NUL-terminated; false if absent or too long. */

@@ -12,8 +12,8 @@
 #include "base/rootfs.h"
 #include "base/str.h"
 #include "base/unit.h"
+#include "sense/job.h"
 #include "sense/out.h"
-#include "sense/procfs.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -51,7 +51,17 @@ static const char *const wanted[] = {
     "TORCH_CUDNN_*",
     "GLOO_*",
     "UCX_*",
-    "FI_PROVIDER",
+    "FI_*",
+    "RCCL_*",
+    "NVSHMEM_*",
+    "OFI_NCCL_*",
+    "MC_*",
+    "NIXL_*",
+    "HSA_*",
+    "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+    "NVIDIA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
     "TF_DATA_*",
     "SLURM_JOB_ID",
     "SLURM_JOB_NAME",
@@ -77,16 +87,9 @@ struct setting {
     bool differs;       /* another process has another value */
 };
 
-struct seen {
-    uint32_t pid, ppid;
-    uint64_t start, threads;
-    bool job;
-};
-
 struct proc {
     struct source_opts o;
-    struct seen *list; /* owned; of one look at /proc */
-    size_t count, cap;
+    struct job_list processes;
     struct map read;          /* hash of pid and start time -> how often its environment was read */
     struct setting *settings; /* owned, the texts too */
     size_t setting_count, setting_cap;
@@ -134,10 +137,9 @@ static void read_environ(struct proc *p, uint32_t pid)
     char path[64];
     struct str text = {0};
     snprintf(path, sizeof(path), "/proc/%u/environ", pid);
-    if (rootfs_read(p->o.root, path, &text, NULL))
+    if (!rootfs_bytes(p->o.root, path, ENVIRON_MAX, &text))
         str_reset(&text);
-    size_t end = text.len < ENVIRON_MAX ? text.len : ENVIRON_MAX;
-    for (size_t i = 0; i < end;) {
+    for (size_t i = 0; i < text.len;) {
         char *entry = text.data + i; /* str keeps a NUL behind the last one */
         size_t n = strlen(entry);
         char *eq = strchr(entry, '=');
@@ -159,53 +161,16 @@ static void read_command(struct proc *p)
     char path[64];
     struct str text = {0}, line = {0};
     snprintf(path, sizeof(path), "/proc/%u/cmdline", p->o.pid);
-    if (!rootfs_read(p->o.root, path, &text, NULL) && text.len) {
-        size_t n = text.len < COMMAND_MAX ? text.len : COMMAND_MAX;
-        redact_add_cmdline(&line, text.data, n);
+    if (rootfs_bytes(p->o.root, path, COMMAND_MAX, &text)) {
+        redact_add_cmdline(&line, text.data, text.len);
         str_copy(p->command, sizeof(p->command), str_text(&line));
     }
     str_clear(&text);
     str_clear(&line);
 }
 
-static void see(void *arg, const char *name)
-{
-    struct proc *p = arg;
-    char path[64], *end;
-    struct str text = {0};
-    struct procfs_stat s;
-    unsigned long pid = strtoul(name, &end, 10);
-    if (!isdigit((unsigned char)name[0]) || *end || pid > UINT32_MAX)
-        return;
-    snprintf(path, sizeof(path), "/proc/%lu/stat", pid);
-    if (!rootfs_read(p->o.root, path, &text, NULL) && procfs_parse_stat(str_text(&text), &s) &&
-        mem_grow((void **)&p->list, &p->cap, p->count + 1, sizeof(*p->list)))
-        p->list[p->count++] = (struct seen){(uint32_t)pid, s.ppid, s.start_ticks, s.threads, false};
-    str_clear(&text);
-}
-
-/* Marks the job's processes; repeats until no more are found (children may come first). */
-static void mark_job(struct proc *p)
-{
-    struct map job = {0};
-    uint64_t v;
-    bool more = true;
-    map_put(&job, p->o.pid, 1);
-    while (more) {
-        more = false;
-        for (size_t i = 0; i < p->count; i++) {
-            struct seen *s = &p->list[i];
-            bool orphan = p->o.reaper && s->ppid == p->o.reaper;
-            if (s->job || !(s->pid == p->o.pid || orphan || map_get(&job, s->ppid, &v)))
-                continue;
-            s->job = more = map_put(&job, s->pid, 1);
-        }
-    }
-    map_clear(&job);
-}
-
 /* The environment is read at the first look and, since exec may have come after, the next. */
-static void read_new(struct proc *p, const struct seen *s)
+static void read_new(struct proc *p, const struct job_process *s)
 {
     uint64_t key = (uint64_t)s->pid << 32 ^ s->start, times = 0;
     if (map_get(&p->read, key, &times) && times >= 2)
@@ -220,16 +185,15 @@ static void proc_sample(void *self, int64_t now)
 {
     struct proc *p = self;
     double processes = 0, threads = 0;
-    p->count = 0;
-    rootfs_each(p->o.root, "/proc", see, p);
-    mark_job(p);
-    for (size_t i = 0; i < p->count; i++) {
-        if (!p->list[i].job)
+    job_look(&p->processes, &p->o);
+    for (size_t i = 0; i < p->processes.count; i++) {
+        const struct job_process *one = &p->processes.list[i];
+        if (!one->job)
             continue;
         processes++;
-        threads += (double)p->list[i].threads;
-        read_new(p, &p->list[i]);
-        if (p->list[i].pid == p->o.pid)
+        threads += (double)one->threads;
+        read_new(p, one);
+        if (one->pid == p->o.pid)
             read_command(p);
     }
     p->processes_peak = fmax(p->processes_peak, processes);
@@ -246,7 +210,7 @@ static void proc_stop(void *self)
         free(p->settings[i].value);
     }
     free(p->settings);
-    free(p->list);
+    job_clear(&p->processes);
     map_clear(&p->read);
     free(p);
 }

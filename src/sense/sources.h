@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#define SOURCES_MAX 16
+#define SOURCES_MAX 32
 
 struct sources {
     void *state[SOURCES_MAX]; /* NULL: missing */
