@@ -54,6 +54,13 @@ static bool fed_between(const struct thread *x, const struct wake *earlier,
     return false;
 }
 
+/* Did the later wake give away a lock that came with what the earlier handed over? */
+static bool lock_follows(const struct wake *earlier, const struct wake *later)
+{
+    return later->t - earlier->t < HANDOVER_REACH_NS && later->waited_ns < HANDOVER_NS &&
+           earlier->waited_ns > 3 * later->waited_ns;
+}
+
 bool turn_same_burst(const struct thread *x, const struct wake *earlier, const struct wake *later)
 {
     int64_t apart = later->t - earlier->t;
@@ -61,8 +68,7 @@ bool turn_same_burst(const struct thread *x, const struct wake *earlier, const s
         return false;
     if (apart < BURST_NS)
         return true;
-    return apart < HANDOVER_REACH_NS && later->waited_ns < HANDOVER_NS &&
-           earlier->waited_ns > 3 * later->waited_ns && !blocked_between(x, earlier->t, later->t);
+    return lock_follows(earlier, later) && !blocked_between(x, earlier->t, later->t);
 }
 
 /* Index of the last wake to consumer at or before t, going down from `from`; SIZE_MAX: none. */
@@ -194,6 +200,20 @@ static int64_t burst_begin(const struct thread *x, const struct thread *consumer
     int64_t made = made_with_delivery(x, consumer);
     const struct wake *w = &x->wakes.item[i];
     return of_making(x, made, w) ? made : w->t;
+}
+
+int64_t turn_put(const struct thread *x, const struct thread *consumer, int64_t t)
+{
+    const struct wake *v = x->wakes.item;
+    size_t i = wake_before(x, consumer, x->wakes.count, t), lead = i;
+    for (int n = 0; n < BURST_WAKES && i != SIZE_MAX; n++) {
+        i = wake_before(x, consumer, i, INT64_MAX);
+        if (i == SIZE_MAX || v[lead].t - v[i].t >= HANDOVER_REACH_NS)
+            break;
+        if (lock_follows(&v[i], &v[lead]))
+            lead = i;
+    }
+    return lead == SIZE_MAX ? t : v[lead].t;
 }
 
 bool turn_find(const struct thread *x, const struct thread *consumer,

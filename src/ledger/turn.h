@@ -19,6 +19,11 @@ struct turn {
 /* Do two wakes that x made hand over one delivery? */
 bool turn_same_burst(const struct thread *x, const struct wake *earlier, const struct wake *later);
 
+/* When x put what it had handed to `consumer` at or before `t`, where both are threads of one loader:
+ * what they wake each other for right after that is the interpreter lock, though x may have waited
+ * for it in between. `t` where x never woke it. */
+int64_t turn_put(const struct thread *x, const struct thread *consumer, int64_t t);
+
 /* The turn of x that ended with its wake of `consumer` at or just before `t`.
  * `chain[0..depth)` are the threads that wait for it, launching thread first. */
 bool turn_find(const struct thread *x, const struct thread *consumer,

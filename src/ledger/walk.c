@@ -155,6 +155,8 @@ static void follow(struct walk *k, struct making *m, struct pool *p)
     struct walk_links *links = k->links;
     k->links = links ? &p->links : NULL;
     k->chain[k->depth++] = m->x;
+    if (y->tgid == m->x->tgid && y->tgid != k->root->tgid)
+        p->last = turn_put(y, m->x, p->last);
     if (!walk_turn(k, y, m->x, p->last, &p->parts))
         p->parts.count = 0;
     k->depth--;
@@ -414,14 +416,36 @@ static bool maker_of(const struct threads *t, const struct thread *x, const stru
     return false;
 }
 
+/* The thread of x's process that handed over what x then only answered for (tensors in shared memory
+ * are fetched from another thread than the one that said they are there): it woke the launching
+ * thread just before, at *ret_t. NULL: the launching thread did not wait for that. */
+static const struct thread *handed_over(const struct walk *k, const struct thread *x, int64_t t,
+                                        int64_t *ret_t)
+{
+    const struct waits *ws = &k->root->waits;
+    for (size_t i = waits_after(ws, t); i-- > ws->first && t - ws->item[i].t_wake < ANSWER_REACH_NS;) {
+        const struct event_wait *w = &ws->item[i];
+        if (w->t_wake > t || w->waker_tgid != x->tgid || w->waker_tid == x->tid ||
+            (w->flags & WAIT_WAKER_IRQ))
+            continue;
+        *ret_t = w->t_wake;
+        return threads_find(k->threads, w->waker_tid);
+    }
+    return NULL;
+}
+
 bool walk_delivery(struct walk *k, struct threads *makers, const struct thread *x, int64_t t,
                    struct shares *ret)
 {
     const struct thread *maker, *hop;
     k->pieces = 0;
+    if (only_answered(k, x, t)) {
+        const struct thread *y = handed_over(k, x, t, &t);
+        x = y ? y : x;
+    }
     if (only_answered(k, x, t) && maker_of(makers, x, &maker, &hop)) {
         k->chain[k->depth++] = hop;
-        bool ok = walk_turn(k, maker, hop, t, ret);
+        bool ok = walk_turn(k, maker, hop, turn_put(maker, hop, t), ret);
         k->depth--;
         return ok;
     }

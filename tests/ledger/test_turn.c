@@ -222,6 +222,68 @@ static void a_chain_of_three(void **state)
     assert_non_null(strstr(links.link[2].did, "read from nfs://10.0.0.4/data"));
 }
 
+/* Per batch of 100 ms: 80 ms of reading, then the queue's thread is told; both fight for the
+ * interpreter lock, and the worker waits for it too before it reads on. */
+static void made_with_a_lock(int batches)
+{
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    started(&t, 0, FEEDER, WORKER, TRAINER);
+    started(&t, 0, SHARER, WORKER, TRAINER);
+    for (int64_t at = 0; at < batches * 100 * MS; at += 100 * MS) {
+        reads(&t, WORKER, WORKER, at + 5 * MS, at + 95 * MS);
+        woken(&t, FEEDER, WORKER, TARGET_FUTEX, at + 3 * MS, at + 100 * MS, WORKER, WORKER);
+        woken(&t, WORKER, WORKER, TARGET_FUTEX, at + 100 * MS + 200 * US, at + 101 * MS, FEEDER,
+              WORKER);
+        woken(&t, FEEDER, WORKER, TARGET_FUTEX, at + 101 * MS + 10 * US, at + 102 * MS, WORKER,
+              WORKER);
+    }
+}
+
+static struct shares delivered(uint32_t by, int64_t at)
+{
+    struct walk k;
+    struct shares s = {.count = 0};
+    walk_init(&k, &t, &names, threads_find(&t, TRAINER));
+    assert_true(walk_delivery(&k, &t, threads_find(&t, by), at, &s));
+    return s;
+}
+
+static void a_lock_given_away_is_no_delivery(void **state)
+{
+    (void)state;
+    made_with_a_lock(3);
+    const struct thread *x = threads_find(&t, WORKER), *hop = threads_find(&t, FEEDER);
+    assert_int_equal(turn_put(x, hop, 250 * MS), 200 * MS);
+    assert_int_equal(turn_put(x, hop, 200 * MS), 200 * MS);
+    assert_int_equal(turn_put(x, hop, 50 * MS), 50 * MS); /* none yet */
+}
+
+/* The batch was there already; the launching thread only fetches what it holds from the sharer. */
+static void an_answer_stands_for_what_was_put_before(void **state)
+{
+    (void)state;
+    made_with_a_lock(3);
+    woken(&t, SHARER, WORKER, TARGET_PIPE, 10 * MS, 250 * MS, TRAINER, TRAINER);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 250 * MS, 250 * MS + 50 * US, SHARER, WORKER);
+    struct shares s = delivered(SHARER, 250 * MS + 50 * US);
+    assert_true(shares_of(&s, CAUSE_STORAGE) * 10 > shares_total(&s) * 8);
+}
+
+/* ... or waited for it, and fetched it then: the queue's thread handed it over. */
+static void an_answer_follows_a_delivery(void **state)
+{
+    (void)state;
+    made_with_a_lock(3);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 10 * MS, 103 * MS, FEEDER, WORKER);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 120 * MS, 203 * MS, FEEDER, WORKER);
+    woken(&t, SHARER, WORKER, TARGET_PIPE, 10 * MS, 203 * MS + 100 * US, TRAINER, TRAINER);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 203 * MS + 100 * US, 203 * MS + 150 * US, SHARER,
+          WORKER);
+    struct shares s = delivered(SHARER, 203 * MS + 150 * US);
+    assert_in_range(shares_total(&s), 99 * MS, 101 * MS); /* the feeder's turn, not the worker's */
+    assert_true(shares_of(&s, CAUSE_STORAGE) > 80 * MS);
+}
+
 /* Two threads that wait for each other all the time. */
 static void a_cycle_ends(void **state)
 {
@@ -359,6 +421,9 @@ int main(void)
         T(a_queue_thread_made_late_stands_for_a_delivery),
         T(silent_turns),
         T(a_chain_of_three),
+        T(a_lock_given_away_is_no_delivery),
+        T(an_answer_stands_for_what_was_put_before),
+        T(an_answer_follows_a_delivery),
         T(a_cycle_ends),
         T(a_chain_without_end),
         T(what_a_tcp_peer_is),

@@ -19,7 +19,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from cudadriver import Device
-from truthlog import MainLog, WorkerLog, process_birth_ns
+from truthlog import MainLog, SendLog, WorkerLog, process_birth_ns
 
 MS = 1_000_000
 CHUNK = bytes(128 << 10)
@@ -116,6 +116,7 @@ class Start:
             burn(int(self.args.init_ms * MS))
         birth = _birth if _birth is not None else process_birth_ns()
         _log = WorkerLog(self.args.truth, birth)
+        SendLog(self.args.truth)
 
 
 class Order:

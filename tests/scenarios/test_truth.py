@@ -56,6 +56,12 @@ class Making(unittest.TestCase):
         got = shares_ms(main, [batch(3, (5, 0, 0), (5, 5, 0), gap=(2, 2, 0))])
         self.assertEqual(got, {"storage": 5, "prepare": 7})
 
+    def test_what_sends_the_batch_belongs_to_its_making(self):
+        main = main_log([(15, 0, 0, "next", {"n": 0}), (0, 0, 0, "launch", 5), (5, 0, 0, "sync", None)])
+        line = batch(0, (80, 1, 0), (14, 14, 0), send=(99 * MS, 4 * MS, 2 * MS))
+        self.assertEqual(shares_ms(main, [line]),
+                         {"storage": 12.0, "prepare": 2.7, "cpu-starved": 0.3, "compute": 5.0})
+
     def test_first_batch_has_its_worker_s_birth(self):
         main = main_log([(100, 0, 0, "next", {"n": 0})])
         line = batch(0, (10, 0, 0), (10, 10, 0), birth=1, init=[80 * MS, 60 * MS, 20 * MS])

@@ -24,7 +24,8 @@ on it: since the worker made its previous batch, or since its last wait for work
 later; a first batch's making begins with the worker's birth. Within it: reading = storage
 (CPU time of reading too: the time to get bytes is what a person calls storage), ready to run
 without a core = cpu-starved, birth until ready for work = startup, the rest on a core = prepare,
-the rest off it = lock.
+the rest off it = lock. A batch is delivered when it was sent: what the worker's queue thread did
+for that on a core is prepare too, and its lack of a core cpu-starved.
 """
 import glob
 import json
@@ -34,16 +35,24 @@ from collections import defaultdict
 IDLE_NS = 1_000_000  # a worker blocked this long between batches has waited for work
 
 
+def lines_of(path):
+    with open(path, encoding="ascii") as f:
+        return [json.loads(line) for line in f if line.endswith("\n")]
+
+
 def load(folder):
-    """(mains sorted by device, {pid or tid: [batch lines in order]})"""
-    mains, workers = [], {}
+    """(mains sorted by device, {path: [batch lines in order, "send" in them where it is known]})"""
+    mains, workers, sent = [], {}, {}
     for path in glob.glob(os.path.join(folder, "main-*.json")):
         with open(path, encoding="ascii") as f:
             mains.append(json.load(f))
+    for path in glob.glob(os.path.join(folder, "send-*.jsonl")):
+        for line in lines_of(path):
+            sent[line["pid"], line["n"]] = line["send"]
     for path in glob.glob(os.path.join(folder, "worker-*.jsonl")):
-        with open(path, encoding="ascii") as f:
-            lines = [json.loads(line) for line in f if line.endswith("\n")]
-        workers[path] = sorted(lines, key=lambda b: b["t0"])
+        workers[path] = sorted(lines_of(path), key=lambda b: b["t0"])
+        for line in workers[path]:
+            line["send"] = sent.get((line["pid"], line["n"]), [0, 0, 0])
     return sorted(mains, key=lambda m: m["device"]), workers
 
 
@@ -61,6 +70,9 @@ def making(line):
     parts["lock"] = max(0, blocked(line["all"]) - blocked(line["read"]))
     parts["cpu-starved"] = delay
     parts["prepare"] = max(0, wall - delay - parts["storage"] - parts["lock"])
+    _, send_cpu, send_delay = line.get("send", (0, 0, 0))
+    parts["prepare"] += send_cpu
+    parts["cpu-starved"] += send_delay
     gap_wall, _, gap_delay = line["gap"]
     if blocked(line["gap"]) > IDLE_NS:
         return parts  # it had waited for work: the making began there

@@ -18,9 +18,14 @@ worker-TID.jsonl, one line per batch, written at once (workers may be killed):
     {"pid": of the process it works for, "n": batch, "t0", "t1": made from .. to, "all", "read", "dec": [wall, cpu, delay] within it,
      "gap": [wall, cpu, delay] before it since the last one was made,
      first batch only: "birth": t, "init": [wall, cpu, delay] from birth until ready for work}
+
+send-TID.jsonl, one line per batch, by the thread of the worker's queue that hands it over:
+    {"pid", "n", "t1": it was sent, "send": [wall since the previous one was sent, cpu, delay of this thread in it]}
 """
 import json
+import multiprocessing.queues
 import os
+import threading
 import time
 
 
@@ -118,3 +123,42 @@ class WorkerLog:
         self.sums = {"read": [0, 0, 0], "dec": [0, 0, 0]}
         self.start, self.last = None, now
         return line
+
+
+class SendLog:
+    """The hand-over of each batch: pickling, shared memory and the pipe, in the thread that
+    multiprocessing's queue keeps for that. Put in place before the queue starts the thread."""
+
+    def __init__(self, folder):
+        self.folder, self.owner = folder, os.getppid()
+        self.local = threading.local()
+        self.queue, self.feed = multiprocessing.queues.Queue, multiprocessing.queues.Queue._feed
+        self.pickler = multiprocessing.queues._ForkingPickler
+        self.queue._feed = staticmethod(self.thread)
+        multiprocessing.queues._ForkingPickler = self
+
+    def loads(self, *args, **more):
+        return self.pickler.loads(*args, **more)
+
+    def dumps(self, item, *rest):
+        """In the queue's place of ForkingPickler: sees what is handed over."""
+        data = item[1] if isinstance(item, tuple) and len(item) == 2 else None
+        self.local.n = data[0] if isinstance(data, tuple) and isinstance(data[0], int) else None
+        return self.pickler.dumps(item, *rest)
+
+    def thread(self, buffer, notempty, send_bytes, *rest):
+        me = self.local
+        me.clock = ThreadClock()
+        me.last = me.clock.now()
+        path = os.path.join(self.folder, f"send-{me.clock.tid}.jsonl")
+        me.out = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+
+        def send(data):
+            send_bytes(data)
+            now = me.clock.now()
+            line = {"pid": self.owner, "n": me.n, "t1": now[0], "send": minus(now, me.last)}
+            if me.n is not None:
+                os.write(me.out, (json.dumps(line) + "\n").encode())
+            me.last = now
+
+        self.feed(buffer, notempty, send, *rest)
