@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Check the heads of data/rules/*.sql and turn the files into the table that is compiled in."""
+"""Check the heads of data/rules and data/check and turn the files into the table that is compiled in."""
 import os
 import re
 import sys
 
 KEYS = ("id", "severity", "title", "why", "fix", "scenario", "source")
+# Rules of data/check: on facts alone, for machines and jobs that have not been recorded.
+CHECK_KEYS = ("id", "for", "severity", "title", "why", "fix", "source", "needs")
+OPTIONAL = ("apply",)
+NEED = r"[a-z_]+/[a-z_0-9]+"
 SCENARIO = r"none|pinned|persistent|away [a-z-]+|workers \+\S+|prefetch \S+"
 
 
@@ -22,7 +26,7 @@ def head(path, text):
         key = re.fullmatch(r"-- ([a-z]+): (\S.*)", line)
         if more and last:
             keys[last] += " " + more[1]
-        elif key and key[1] in KEYS and key[1] not in keys:
+        elif key and key[1] in KEYS + CHECK_KEYS + OPTIONAL and key[1] not in keys:
             last = key[1]
             keys[last] = key[2]
         else:
@@ -30,20 +34,32 @@ def head(path, text):
     return keys
 
 
+def check_needs(path, keys):
+    if keys["for"] not in ("check", "check report"):
+        sys.exit(f"{path}: for {keys['for']!r}")
+    for need in keys["needs"].split():
+        if not re.fullmatch(rf"{NEED}(\|{NEED})*", need):
+            sys.exit(f"{path}: needs {need!r}, want KIND/NAME or KIND/NAME|KIND/NAME")
+
+
 def check(path, text, causes):
     keys = head(path, text)
-    missing = [k for k in KEYS if k not in keys]
+    wanted = CHECK_KEYS if "for" in keys else KEYS
+    missing = [k for k in wanted if k not in keys]
     if missing:
         sys.exit(f"{path}: no {', '.join(missing)} in its head")
     if keys["id"] + ".sql" != os.path.basename(path):
         sys.exit(f"{path}: its id is {keys['id']!r}")
     if keys["severity"] not in ("info", "warning", "critical"):
         sys.exit(f"{path}: severity {keys['severity']!r}")
+    if "for" in keys:
+        return check_needs(path, keys)
     if not re.fullmatch(SCENARIO, keys["scenario"]):
         sys.exit(f"{path}: scenario {keys['scenario']!r}")
     word = keys["scenario"].split()
     if word[0] == "away" and word[1] not in causes:
         sys.exit(f"{path}: no cause {word[1]!r}")
+    return None
 
 
 def main(target, causes_path, *sources):

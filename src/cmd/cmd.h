@@ -23,7 +23,7 @@ struct command {
     int (*run)(int argc, char **argv); /* argv[0] is the verb; returns the exit code */
 };
 
-extern const struct command cmd_run, cmd_record, cmd_report, cmd_diff;
+extern const struct command cmd_run, cmd_record, cmd_report, cmd_diff, cmd_check;
 
 /* "gpufeed VERB: text" on stderr; returns EXIT_USAGE. */
 int cmd_usage(const struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

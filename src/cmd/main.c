@@ -13,7 +13,8 @@
 #error "GPUFEED_VERSION comes from meson.build"
 #endif
 
-static const struct command *const commands[] = {&cmd_run, &cmd_record, &cmd_report, &cmd_diff};
+static const struct command *const commands[] = {&cmd_run, &cmd_record, &cmd_report, &cmd_diff,
+                                               &cmd_check};
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 int cmd_usage(const struct command *c, const char *fmt, ...)

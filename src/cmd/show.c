@@ -135,7 +135,7 @@ int show_write(const struct str *text, const char *to, FILE *stream, struct erro
     return STATUS_OK;
 }
 
-static int exit_code(const struct report *r, int fail_on)
+int show_exit_code(const struct report *r, int fail_on)
 {
     for (size_t i = 0; fail_on >= 0 && i < r->finding_count; i++)
         if ((int)r->findings[i].severity >= fail_on)
@@ -163,7 +163,7 @@ int show_recording(const struct command *c, const char *path, const struct show_
         report_html(&r, &out);
         rc = show_write(&out, o->html, stream, &e);
     }
-    int code = rc ? cmd_fail(c, &e) : exit_code(&r, o->fail_on);
+    int code = rc ? cmd_fail(c, &e) : show_exit_code(&r, o->fail_on);
     str_clear(&out);
     report_clear(&r);
     return code;

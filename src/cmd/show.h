@@ -40,6 +40,8 @@ struct report_text_options show_text_options(const struct show_options *o, FILE 
 /* Writes the report of the recording at `path`. EXIT_DONE, EXIT_FINDINGS or an error's code. */
 int show_recording(const struct command *c, const char *path, const struct show_options *o,
                    FILE *stream);
+/* EXIT_FINDINGS if a finding is at or above fail_on (enum severity; -1 never), else EXIT_DONE. */
+int show_exit_code(const struct report *r, int fail_on);
 /* Writes text to a file (whole or not at all) or to the stream. */
 int show_write(const struct str *text, const char *to, FILE *stream, struct error *e);
 

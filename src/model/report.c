@@ -50,6 +50,7 @@ static void clear_finding(struct report_finding *f)
     free(f->why);
     free(f->fix);
     free(f->source);
+    free(f->apply);
     clear_evidence(&f->evidence);
 }
 

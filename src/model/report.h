@@ -60,6 +60,7 @@ int severity_of_name(const char *name);     /* -1 unknown */
 
 struct report_finding {
     char *id, *title, *why, *fix, *source;
+    char *apply; /* what `check --fix` would do, "VERB WORD ..."; NULL nothing */
     enum severity severity;
     struct evidence_list evidence;
     double gain_seconds; /* NAN unknown */

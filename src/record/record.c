@@ -165,6 +165,25 @@ int record_create(const char *path, const struct record_meta *meta, struct recor
     return STATUS_OK;
 }
 
+int record_create_memory(const struct record_meta *meta, struct record **ret, struct error *e)
+{
+    struct record *r = mem_zalloc(sizeof(*r));
+    if (!r || !(r->path = mem_strdup("facts"))) {
+        free(r);
+        return error_set(e, STATUS_MEMORY, "out of memory");
+    }
+    int rc = sqlite3_open_v2(
+        ":memory:", &r->db,
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_EXRESCODE, NULL);
+    int status = rc == SQLITE_OK ? set_up(r, meta, e) : writer_fail(r, "keeping the facts", e);
+    if (status) {
+        record_close(r);
+        return status;
+    }
+    *ret = r;
+    return STATUS_OK;
+}
+
 int record_commit(struct record *r, struct error *e)
 {
     if (writer_broken(r, e) || writer_flush_rows(r, e))

@@ -19,7 +19,8 @@ static char **slot_of(struct rule *r, const char *key, size_t n)
         const char *key;
         char **to;
     } slots[] = {{"id", &r->id},   {"title", &r->title},       {"why", &r->why},
-                 {"fix", &r->fix}, {"scenario", &r->scenario}, {"source", &r->source}};
+                 {"fix", &r->fix}, {"scenario", &r->scenario}, {"source", &r->source},
+                 {"needs", &r->needs}, {"apply", &r->apply}};
     for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++)
         if (strlen(slots[i].key) == n && !strncmp(slots[i].key, key, n))
             return slots[i].to;
@@ -30,7 +31,7 @@ struct head {
     const char *file;
     struct rule *rule;
     char **last; /* what a continuation line adds to */
-    char *severity;
+    char *severity, *use;
     int line;
 };
 
@@ -65,7 +66,9 @@ static int head_line(struct head *h, const char *p, size_t n, struct error *e)
         return append(h, h->last, p, n, e);
     const char *colon = memchr(p, ':', n);
     size_t key = colon ? (size_t)(colon - p) : 0;
-    char **to = key == 8 && !strncmp(p, "severity", 8) ? &h->severity : slot_of(h->rule, p, key);
+    char **to = key == 8 && !strncmp(p, "severity", 8) ? &h->severity
+                : key == 3 && !strncmp(p, "for", 3)    ? &h->use
+                                                       : slot_of(h->rule, p, key);
     if (!to || *to)
         return error_set(e, STATUS_INPUT, "\"%s\": line %d: %s in the head: \"%.*s\"", h->file,
                          h->line, to ? "a key that is there already" : "no known key", (int)n, p);
@@ -77,6 +80,22 @@ static int head_line(struct head *h, const char *p, size_t n, struct error *e)
     }
     h->last = to;
     return append(h, to, p, n, e);
+}
+
+/* "report", "check" or both; 0 is bad. Without the key a rule is the report's. */
+static unsigned use_of(const char *text)
+{
+    static const struct {
+        const char *text;
+        unsigned use;
+    } uses[] = {{"report", RULE_REPORT},
+                {"check", RULE_CHECK},
+                {"check report", RULE_CHECK | RULE_REPORT},
+                {"report check", RULE_CHECK | RULE_REPORT}};
+    for (size_t i = 0; text && i < sizeof(uses) / sizeof(uses[0]); i++)
+        if (!strcmp(uses[i].text, text))
+            return uses[i].use;
+    return text ? 0 : RULE_REPORT;
 }
 
 static int check(const struct head *h, struct error *e)
@@ -94,6 +113,9 @@ static int check(const struct head *h, struct error *e)
         return error_set(e, STATUS_INPUT,
                          "\"%s\": severity \"%s\" is not info, warning or critical", h->file,
                          h->severity);
+    if (!use_of(h->use))
+        return error_set(e, STATUS_INPUT, "\"%s\": it is for \"%s\", not report, check or both",
+                         h->file, h->use);
     if (!r->sql[strspn(r->sql, " \t\r\n;")])
         return error_set(e, STATUS_INPUT, "\"%s\": no SELECT below its head", h->file);
     return STATUS_OK;
@@ -115,9 +137,12 @@ int rule_parse(const char *file, const char *text, struct rule *ret, struct erro
         status = error_set(e, STATUS_MEMORY, "\"%s\": out of memory", file);
     if (!status)
         status = check(&h, e);
-    if (!status)
+    if (!status) {
         rule.severity = (enum severity)severity_of_name(h.severity);
+        rule.use = use_of(h.use);
+    }
     free(h.severity);
+    free(h.use);
     if (status) {
         rule_clear(&rule);
         return status;
@@ -135,6 +160,8 @@ void rule_clear(struct rule *rule)
     free(rule->fix);
     free(rule->scenario);
     free(rule->source);
+    free(rule->needs);
+    free(rule->apply);
     free(rule->sql);
     *rule = (struct rule){0};
 }

@@ -18,10 +18,11 @@ struct rules {
     size_t count, cap;
 };
 
-/* The compiled-in rules and those of dir/ *.sql (NULL: none); a file there whose id is known
- * replaces that rule. A file that cannot be read as a rule becomes a note of r. An absent or
+/* The compiled-in rules and those of dir/ *.sql (NULL: none) that are for `use`; a file there whose id
+ * is known replaces that rule. A file that cannot be read as a rule becomes a note of r. An absent or
  * unreadable folder is an error. */
-int rules_load(const char *dir, struct report *r, struct rules *ret, struct error *e);
+int rules_load(const char *dir, enum rule_use use, struct report *r, struct rules *ret,
+               struct error *e);
 void rules_clear(struct rules *rules);
 
 /* A finding's way to be priced, same index as report.findings. */
@@ -39,7 +40,7 @@ void rule_scenarios_clear(struct rule_scenarios *s);
 int rules_run(struct recording *db, const struct rules *rules, struct report *r,
               struct rule_scenarios *ret, struct error *e);
 
-/* As rules_run for one rule, which must not fail: for tests of rule files. */
+/* As rules_run for one rule, which must not fail. */
 int rules_run_one(struct recording *db, const struct rule *rule, struct report *r,
                   struct rule_scenarios *ret, struct error *e);
 

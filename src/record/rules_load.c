@@ -112,7 +112,21 @@ static int load_folder(const char *dir, struct report *r, struct rules *set, str
     return status;
 }
 
-int rules_load(const char *dir, struct report *r, struct rules *ret, struct error *e)
+/* Those for `use` stay. A user's rule for the other use has by then replaced one of its id. */
+static void keep(struct rules *set, enum rule_use use)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->list[i].use & use)
+            set->list[kept++] = set->list[i];
+        else
+            rule_clear(&set->list[i]);
+    }
+    set->count = kept;
+}
+
+int rules_load(const char *dir, enum rule_use use, struct report *r, struct rules *ret,
+               struct error *e)
 {
     struct rules set = {0};
     int status = STATUS_OK;
@@ -128,6 +142,7 @@ int rules_load(const char *dir, struct report *r, struct rules *ret, struct erro
         rules_clear(&set);
         return status;
     }
+    keep(&set, use);
     if (set.count)
         qsort(set.list, set.count, sizeof(*set.list), by_id);
     *ret = set;

@@ -175,10 +175,11 @@ static bool add_finding(const struct rule *rule, sqlite3_stmt *s, struct report 
         f->why = filled(rule->why, &all, false);
         f->fix = filled(rule->fix, &all, false);
         f->source = filled(rule->source, &all, false);
+        f->apply = rule->apply ? filled(rule->apply, &all, true) : NULL;
         scenario->text = filled(rule->scenario ? rule->scenario : "none", &all, true);
     }
     fill_evidence_clear(&all);
-    return ok && f->id && f->title && f->why && f->fix && f->source && scenario->text;
+    return ok && f->id && f->title && f->why && f->fix && f->source && scenario->text && (!rule->apply || f->apply);
 }
 
 static int sql_error(struct recording *db, const struct rule *rule, struct error *e)

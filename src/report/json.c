@@ -3,54 +3,32 @@
 
 #include "base/json.h"
 #include "base/unit.h"
+#include "report/json_part.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #define SELF "gpufeed" /* source of evidence about the measurement itself */
 
-/* value: the text unless NULL, else the number. */
-static void item(struct json *j, const char *name, double value, const char *text, const char *unit,
-                 const char *source)
-{
-    json_object(j);
-    json_kstring(j, "name", name ? name : "");
-    if (text)
-        json_kstring(j, "value", text);
-    else
-        json_knumber(j, "value", value);
-    json_kstring(j, "unit", unit && *unit ? unit : NULL);
-    json_kstring(j, "source", source && *source ? source : NULL);
-    json_object_end(j);
-}
-
-static void evidence_items(struct json *j, const struct evidence_list *l)
-{
-    for (size_t i = 0; i < l->count; i++) {
-        const struct evidence_item *e = &l->items[i];
-        item(j, e->name, e->value, e->text, e->unit, e->source);
-    }
-}
-
 static void top_evidence(struct json *j, const struct report *r)
 {
     json_key(j, "evidence");
     json_array(j);
     if (r->title)
-        item(j, "command", NAN, r->title, NULL, SELF);
+        json_part_item(j, "command", NAN, r->title, NULL, SELF);
     if (r->mode)
-        item(j, "mode", NAN, r->mode, NULL, SELF);
+        json_part_item(j, "mode", NAN, r->mode, NULL, SELF);
     if (r->start_unix_ns)
-        item(j, "start", unit_seconds(r->start_unix_ns), NULL, "unix seconds", SELF);
+        json_part_item(j, "start", unit_seconds(r->start_unix_ns), NULL, "unix seconds", SELF);
     if (r->exit_code >= 0)
-        item(j, "exit_code", r->exit_code, NULL, NULL, SELF);
+        json_part_item(j, "exit_code", r->exit_code, NULL, NULL, SELF);
     if (r->cut_short)
-        item(j, "cut_short", NAN, r->cut_short, NULL, SELF);
+        json_part_item(j, "cut_short", NAN, r->cut_short, NULL, SELF);
     if (!isnan(r->tool.slowdown_bound))
-        item(j, "slowdown_bound", r->tool.slowdown_bound, NULL, "share", SELF);
-    evidence_items(j, &r->evidence);
+        json_part_item(j, "slowdown_bound", r->tool.slowdown_bound, NULL, "share", SELF);
+    json_part_evidence(j, &r->evidence);
     for (size_t i = 0; i < r->note_count; i++)
-        item(j, "note", NAN, r->notes[i], NULL, SELF);
+        json_part_item(j, "note", NAN, r->notes[i], NULL, SELF);
     json_array_end(j);
 }
 
@@ -159,9 +137,9 @@ static void findings(struct json *j, const struct report *r)
         json_kstring(j, "title", f->title);
         json_key(j, "evidence");
         json_array(j);
-        evidence_items(j, &f->evidence);
+        json_part_evidence(j, &f->evidence);
         if (f->gain_bounded && !isnan(f->gain_seconds))
-            item(j, "gain_bound", NAN, "upper", NULL, SELF);
+            json_part_item(j, "gain_bound", NAN, "upper", NULL, SELF);
         json_array_end(j);
         json_kstring(j, "fix", f->fix);
         json_knumber(j, "gain_seconds", f->gain_seconds);

@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
 
 #define SECTOR 512.0
 #define DISK_NAME 48
@@ -265,8 +264,7 @@ static void add_uses(struct uses *u, const char *block_path)
 static void use_facts(struct uses *u, struct out *o, const char *disk)
 {
     char path[128];
-    struct statvfs v;
-    bool live = !u->d->root || !u->d->root[0];
+    struct rootfs_size v;
     u->name = disk;
     snprintf(path, sizeof(path), "/sys/block/%s", disk);
     add_uses(u, path);
@@ -275,9 +273,9 @@ static void use_facts(struct uses *u, struct out *o, const char *disk)
     out_text(o, "mounted_at", str_text(&u->where));
     out_number(o, "mounted", u->where.len > 0, "1");
     out_number(o, "in_use", u->where.len > 0 || u->held, "1");
-    if (live && u->first[0] && !statvfs(u->first, &v)) {
+    if (u->first[0] && rootfs_size(u->d->root, u->first, &v)) {
         o->source = "statvfs";
-        out_number(o, "free", (double)v.f_bavail * (double)v.f_frsize, "bytes");
+        out_number(o, "free", v.free_bytes, "bytes");
     }
 }
 

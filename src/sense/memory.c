@@ -9,13 +9,13 @@
 #include "base/rootfs.h"
 #include "base/unit.h"
 #include "sense/cgroup.h"
+#include "sense/mount_size.h"
 #include "sense/out.h"
 #include "sense/text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum counter { MAJOR_FAULTS, DIRECT_SCAN, STALLS, SWAP_IN, SWAP_OUT, REFAULT_FILE, COUNTERS };
@@ -95,15 +95,13 @@ static int memory_start(void **ret, const struct source_opts *o, int64_t now, st
 
 static void shm_facts(const struct memory *m, struct out *o)
 {
-    struct statvfs v;
+    struct rootfs_size v;
     /* Loader workers hand tensors over in /dev/shm; containers often give it 64 MiB. */
-    if (m->o.root && m->o.root[0])
-        return; /* a dump cannot tell */
-    if (statvfs("/dev/shm", &v))
+    if (!mount_size(&m->o, "/dev/shm", &v))
         return;
     o->source = "statvfs /dev/shm";
-    out_number(o, "shm_size", (double)v.f_blocks * (double)v.f_frsize, "bytes");
-    out_number(o, "shm_free", (double)v.f_bavail * (double)v.f_frsize, "bytes");
+    out_number(o, "shm_size", v.bytes, "bytes");
+    out_number(o, "shm_free", v.free_bytes, "bytes");
 }
 
 static int memory_facts(void *self, int64_t now, fact_fn fn, void *arg)

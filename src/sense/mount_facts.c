@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "base/unit.h"
 #include "sense/fs_name.h"
+#include "sense/mount_size.h"
 #include "sense/mounts.h"
 #include "sense/out.h"
 
@@ -19,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
 
 #define MOUNTS_MAX 256 /* facts of so many; containers' hosts have thousands */
 
@@ -101,14 +101,16 @@ static void option_facts(const struct mount *m, struct out *o)
     str_clear(&clean);
 }
 
-static void size_facts(const struct mount *m, struct out *o)
+static void size_facts(const struct mount_source *s, const struct mount *m, struct out *o)
 {
-    struct statvfs v;
+    struct rootfs_size v;
     o->source = "statvfs";
-    if (statvfs(m->point, &v))
+    if (!mount_size(&s->o, m->point, &v))
         return;
-    out_number(o, "size", (double)v.f_blocks * (double)v.f_frsize, "bytes");
-    out_number(o, "free", (double)v.f_bavail * (double)v.f_frsize, "bytes");
+    out_number(o, "size", v.bytes, "bytes");
+    out_number(o, "free", v.free_bytes, "bytes");
+    out_number(o, "files", v.files, "count");
+    out_number(o, "files_free", v.free_files, "count");
 }
 
 static void mount_facts(const struct mount_source *s, const struct mount *m, struct out *o)
@@ -124,8 +126,8 @@ static void mount_facts(const struct mount_source *s, const struct mount *m, str
     out_text(o, "resource", str_text(&name));
     out_number(o, "remote", remote, "1");
     option_facts(m, o);
-    if (!remote && !(s->o.root && s->o.root[0]))
-        size_facts(m, o);
+    if (!remote)
+        size_facts(s, m, o);
     str_clear(&name);
     str_clear(&from);
 }

@@ -42,6 +42,7 @@ extern const struct source source_nics;   /* network interfaces */
 extern const struct source source_mounts; /* mounts the job could read from */
 extern const struct source source_proc;   /* the job's processes and environment */
 extern const struct source source_nvml;   /* NVIDIA devices */
+extern const struct source source_given;  /* what a dump brings along */
 extern const struct source source_self;   /* gpufeed's own cost */
 extern const struct source source_modules;    /* kernel release and modules */
 extern const struct source source_services;   /* daemons of accelerators and fabrics */

@@ -99,7 +99,7 @@ def completed(*words):
 
 
 def test_there_are_verbs_and_all_are_in_the_man_page():
-    assert {"run", "record", "report", "diff"} <= set(verbs())
+    assert {"run", "record", "report", "diff", "check"} <= set(verbs())
     assert sorted(in_man()) == sorted(verbs())
 
 
@@ -176,7 +176,7 @@ def test_man_page_has_the_version_and_no_faults():
 def test_examples_of_man_page_and_readme_use_options_that_exist():
     for path in (MAN, README):
         text = path.read_text(encoding="utf-8").replace(r"\-", "-")
-        calls = re.findall(r"gpufeed (run|record|report|diff) ([^\n`#|]*)", text)
+        calls = re.findall(r"gpufeed (run|record|report|diff|check)(?: |$)([^\n`#|]*)", text)
         assert calls, path
         for verb, rest in calls:
             own = re.split(r"(?:^| )-- |\.RI|\\f", rest)[0]

@@ -17,7 +17,7 @@
 /* Reads the dump at time 0 and, after `later` has taken its place, 60 s after. */
 static void read_dump(struct bag *b, const char *dump, const char *later, uint32_t pid)
 {
-    char root[512];
+    char root[1024];
     struct sources s;
     struct source_opts o = {.root = root, .pid = pid};
     b->fail_after = -1;
@@ -25,7 +25,7 @@ static void read_dump(struct bag *b, const char *dump, const char *later, uint32
     sources_start(&s, &o, 0);
     sources_sample(&s, 30 * NS_PER_S);
     if (later) {
-        snprintf(root, sizeof(root), "%s/%s", DUMPS, later);
+        snprintf(root, sizeof(root), "%s/%s\n%s/%s", DUMPS, later, DUMPS, dump);
         sources_sample(&s, 59 * NS_PER_S);
     }
     assert_int_equal(sources_facts(&s, later ? 60 * NS_PER_S : 0, bag_add, b), 0);

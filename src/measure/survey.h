@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * survey: one look at a machine, and at a job on it if one is named: all sources of facts are
+ * started, watched for a while and asked. Nothing is changed and nothing is written.
+ *
+ * Of a live machine rates and counters are differences over the interval. A dump (a root folder) may
+ * hold a second reading of what changed, in .gpufeed/later; .gpufeed/dump then says how much later
+ * ("interval_ns 1000000000") and which job it is about ("pid 4711").
+ */
+#ifndef GPUFEED_MEASURE_SURVEY_H
+#define GPUFEED_MEASURE_SURVEY_H
+
+#include "base/error.h"
+#include "model/fact.h"
+
+#include <stdint.h>
+
+struct survey_options {
+    const char *root;    /* NULL: this machine */
+    uint32_t pid;        /* first process of the job; 0: the one that the dump names, or none */
+    int64_t interval_ns; /* of a live machine; 0: no rates */
+};
+
+struct survey {
+    uint32_t pid;        /* of the job that was looked at; 0 none */
+    int64_t interval_ns; /* that rates were taken over; 0 none */
+};
+
+/* Hands out facts; stops at fn's first non-zero status and returns it. */
+int survey_run(const struct survey_options *o, fact_fn fn, void *arg, struct survey *ret,
+               struct error *e);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/json_part.h"
+
+void json_part_item(struct json *j, const char *name, double value, const char *text,
+                    const char *unit, const char *source)
+{
+    json_object(j);
+    json_kstring(j, "name", name ? name : "");
+    if (text)
+        json_kstring(j, "value", text);
+    else
+        json_knumber(j, "value", value);
+    json_kstring(j, "unit", unit && *unit ? unit : NULL);
+    json_kstring(j, "source", source && *source ? source : NULL);
+    json_object_end(j);
+}
+
+void json_part_evidence(struct json *j, const struct evidence_list *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        const struct evidence_item *e = &l->items[i];
+        json_part_item(j, e->name, e->value, e->text, e->unit, e->source);
+    }
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report/json_part: the parts of JSON that several documents share.
+ */
+#ifndef GPUFEED_REPORT_JSON_PART_H
+#define GPUFEED_REPORT_JSON_PART_H
+
+#include "base/json.h"
+#include "model/report.h"
+
+/* One piece of evidence as an object; value: the text unless NULL, else the number. */
+void json_part_item(struct json *j, const char *name, double value, const char *text,
+                    const char *unit, const char *source);
+/* One object each; the array is the caller's. */
+void json_part_evidence(struct json *j, const struct evidence_list *l);
+
+#endif

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""gpufeed check: what it prints, its JSON, its exit codes; machines as folders."""
+import json
+
+import gf
+
+
+def validated(text):
+    document = gf.parse(text)
+    gf.validator("check").validate(document)
+    rules = document["rules"]
+    assert rules["total"] == rules["judged"] + len(rules["unjudged"])
+    order = ["critical", "warning", "info"]
+    ranks = [order.index(f["severity"]) for f in document["findings"]]
+    assert ranks == sorted(ranks)
+    return document
+
+
+def machine(root, swapping):
+    """A machine of which only memory is known."""
+    files = {"proc/meminfo": "MemTotal: 1000000 kB\nMemAvailable: 900000 kB\nSwapTotal: 1000 kB\n",
+             "proc/vmstat": "pswpin 0\npswpout 0\n",
+             ".gpufeed/later/proc/vmstat": f"pswpin {25600 if swapping else 0}\npswpout 0\n",
+             ".gpufeed/dump": "interval_ns 10000000000\n"}
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+def test_a_machine_with_nothing_wrong_gets_one_line(tmp_path):
+    result = gf.gpufeed("check", "--root", machine(tmp_path, False))
+    assert result.code == 0, result
+    assert result.err == ""
+    assert len(result.out.splitlines()) <= 2
+    said = " ".join(result.out.split())
+    assert "nothing wrong was found" in said and " rules could be judged" in said, result
+
+
+def test_a_finding_has_numbers_fix_and_source(tmp_path):
+    result = gf.gpufeed("check", "--root", machine(tmp_path, True))
+    assert result.code == 1, result
+    for part in ("warning", "memory-swapping", "10 MiB/s", "swapoff", "source: "):
+        assert part in result.out, result
+
+
+def test_json(tmp_path):
+    root = machine(tmp_path, True)
+    document = validated(gf.gpufeed("check", "--root", root, "--json").out)
+    assert [f["id"] for f in document["findings"]] == ["memory-swapping"]
+    assert document["interval_seconds"] == 10
+    assert "facts" not in document
+    evidence = {e["name"]: e for e in document["findings"][0]["evidence"]}
+    assert evidence["swapped in"] == {"name": "swapped in", "value": 10485760, "unit": "bytes/s",
+                                      "source": "/proc/vmstat"}
+    verbose = validated(gf.gpufeed("check", "--root", root, "--json", "--verbose").out)
+    assert {"kind": "memory", "subject": "", "name": "swap_total", "value": 1024000,
+            "unit": "bytes", "source": "/proc/meminfo"} in verbose["facts"]
+
+
+def test_fail_on(tmp_path):
+    root = machine(tmp_path, True)
+    for level, code in (("info", 1), ("warning", 1), ("critical", 0)):
+        assert gf.gpufeed("check", "--root", root, "--fail-on", level).code == code
+
+
+def test_this_machine():
+    """Whatever it is: the JSON is valid, the code says what the findings are."""
+    result = gf.gpufeed("check", "--json", "--interval", "100ms")
+    document = validated(result.out)
+    bad = [f for f in document["findings"] if f["severity"] != "info"]
+    assert result.code == (1 if bad else 0), result
+    assert document["rules"]["judged"] > 0
+
+
+def test_bad_usage(tmp_path):
+    cases = [(["--root", tmp_path / "none"], "--root"), (["-p", "x"], "-p"), (["-p", "-3"], "-p"),
+             (["--interval", "never"], "--interval"), (["extra"], "extra"),
+             (["--rules", tmp_path / "none"], "--rules"), (["--fail-on", "bad"], "--fail-on"),
+             (["-p", "4194305"], "4194305"), (["--root", tmp_path, "-p", "1"], "no process")]
+    for args, word in cases:
+        result = gf.gpufeed("check", *args)
+        assert result.code == 2, result
+        assert word in result.err and result.out == "", result
+        assert len(result.err.splitlines()) == 2, result
+
+
+RULE = """-- id: {id}
+-- for: {use}
+-- severity: warning
+-- title: T
+-- fix: F
+-- needs: memory/total
+{sql}
+"""
+
+
+def test_rules_of_the_user(tmp_path):
+    root, rules = machine(tmp_path / "m", False), tmp_path / "r"
+    rules.mkdir()
+
+    def put(name, use, sql):
+        (rules / f"{name}.sql").write_text(RULE.format(id=name, use=use, sql=sql))
+    put("mine", "check", "SELECT number AS \"total [bytes]\" FROM fact WHERE name = 'total';")
+    put("both", "check report", "SELECT 1 AS one;")
+    put("other", "report", "SELECT 1 AS one;")
+    put("never", "nobody", "SELECT 1 AS one;")
+    put("bad", "check", "SELECT x FROM nowhere;")
+    put("slow", "check", "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+                         "SELECT max(i) FROM n;")
+    put("memory-swapping", "report", "SELECT 1 AS one;")
+    document = validated(gf.gpufeed("check", "--root", root, "--rules", rules, "--json").out)
+    assert sorted(f["id"] for f in document["findings"]) == ["both", "mine"]
+    assert sorted(json.dumps(n).count("rule left out") for n in document["notes"]) == [1, 1, 1]
+    for word in ("nobody", "nowhere", "too long"):
+        assert any(word in n for n in document["notes"]), document["notes"]
+
+
+def test_a_report_runs_no_rules_of_check(tmp_path):
+    gf.record(tmp_path / "x.gpufeed")
+    report = gf.report(tmp_path / "x.gpufeed")
+    checks = {p.stem for p in (gf.SOURCE / "data" / "check").glob("*.sql")}
+    assert checks and not checks & {f["id"] for f in report["findings"]}
