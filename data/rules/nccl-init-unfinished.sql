@@ -1,0 +1,23 @@
+-- SPDX-License-Identifier: MIT
+-- id: nccl-init-unfinished
+-- severity: critical
+-- title: {_some} ranks began to initialise NCCL and never finished{_absent}
+-- why: The log has their "Init START" and no "Init COMPLETE": they wait for ranks that did not come, or
+--   that they cannot reach.
+-- fix: {_fix}
+-- scenario: none
+-- source: doc/rules.md#nccl-init-unfinished
+SELECT u.number AS "unfinished [count] @NCCL log",
+       r.number AS "ranks [count] @NCCL log",
+       a.text AS "ranks without a line @NCCL log",
+       u.source AS "said in",
+       printf('%d', u.number) AS "_some",
+       coalesce('; no line of rank ' || a.text, '') AS "_absent",
+       CASE WHEN a.text IS NOT NULL THEN 'Look at what rank ' || a.text || ' did: a process that died before, '
+            || 'or a log that is not among these files; then '
+            ELSE '' END || 'check that each host reaches the others on the interface of the line "Bootstrap: '
+            || 'Using" (NCCL_SOCKET_IFNAME, firewall)' AS "_fix"
+FROM fact u
+LEFT JOIN fact r ON r.kind = 'nccl' AND r.subject = '' AND r.name = 'ranks'
+LEFT JOIN fact a ON a.kind = 'nccl' AND a.subject = '' AND a.name = 'ranks_absent'
+WHERE u.kind = 'nccl' AND u.subject = '' AND u.name = 'init_unfinished' AND u.number > 0;
