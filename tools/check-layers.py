@@ -15,9 +15,10 @@ ALLOWED = {
     "bpf": "",
     "probe": "",
     "sense": "base model bpf probe",
+    "import": "base model plan ledger record probe",
     "measure": "base model plan ledger record sense probe",
     "report": "base model record",
-    "cmd": "base model record report measure",
+    "cmd": "base model record report measure import",
 }
 # Rooms that read no file, clock or environment.
 PURE = {"model", "plan", "ledger"}

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-
+#include "import/import.h"
 
 static const char help_text[] =
-    "usage: gpufeed report FILE [options]\n"
+    "usage: gpufeed report FILE... [options]\n"
     "\n"
-    "Prints the report of a recording.\n"
+    "Prints the report of a recording, or of what another tool recorded: a trace of the PyTorch\n"
+    "profiler (.json, .json.gz). What a file is, its content says. Several such files are the\n"
+    "ranks of one job.\n"
     "\n"
     "      --json           as JSON (gpufeed.report/1, doc/report.schema.json)\n"
     "      --html FILE      write one self-contained HTML page to FILE\n"
@@ -16,14 +18,35 @@ static const char help_text[] =
     "      --rules DIR      more rules, or others of the same name\n"
     "      --fail-on LEVEL  exit 1 if a finding is info, warning or critical, or worse\n"
     "\n"
-    "Exit code: 0 done, 1 findings at or above --fail-on, 2 the file is not a recording.\n"
+    "Exit code: 0 done, 1 findings at or above --fail-on, 2 a file cannot be read as any of these.\n"
     "\n"
     "examples:\n"
     "  gpufeed report job.gpufeed --price 28\n"
     "  gpufeed report job.gpufeed --json | jq .verdict\n"
-    "  gpufeed report job.gpufeed --html job.html\n";
+    "  gpufeed report job.gpufeed --html job.html\n"
+    "  gpufeed report trace.json.gz\n"
+    "  gpufeed report rank*.json.gz --price 98\n";
 
 static const struct option long_options[] = {SHOW_OPTIONS, {"help", no_argument, NULL, 'h'}, {0}};
+
+/* A file alone that nobody knows is read as a recording: that says best what is wrong with it. */
+static int show_files(char *const *paths, size_t count, const struct show_options *o)
+{
+    size_t foreign = 0;
+    struct error e = {0};
+    for (size_t i = 0; i < count; i++) {
+        enum import_kind kind = import_look(paths[i], &e);
+        foreign += kind == IMPORT_FOREIGN;
+        if (kind == IMPORT_UNKNOWN && count > 1)
+            return cmd_fail(&cmd_report, &e);
+    }
+    if (foreign == count)
+        return show_foreign(&cmd_report, paths, count, o, stdout);
+    if (count > 1)
+        return cmd_usage(&cmd_report, foreign ? "a recording cannot be read together with other files"
+                                              : "one recording at a time");
+    return show_recording(&cmd_report, paths[0], o, stdout);
+}
 
 static int report(int argc, char **argv)
 {
@@ -31,10 +54,10 @@ static int report(int argc, char **argv)
     int code = options_parse(&cmd_report, argc, argv, ":h", long_options, &o, NULL, NULL);
     if (code >= 0)
         return code;
-    if (optind + 1 != argc)
-        return cmd_usage(&cmd_report, optind == argc ? "which recording?" : "one recording at a time");
+    if (optind == argc)
+        return cmd_usage(&cmd_report, "which recording?");
     o.quiet = o.html && !o.json && !o.chains;
-    return show_recording(&cmd_report, argv[optind], &o, stdout);
+    return show_files(argv + optind, (size_t)(argc - optind), &o);
 }
 
 const struct command cmd_report = {"report", "print the report of a recording", help_text, report};

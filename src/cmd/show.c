@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/show.h"
 
+#include "import/import.h"
 #include "record/read.h"
+#include "record/record.h"
 #include "report/chains.h"
 #include "report/html.h"
 #include "report/json.h"
@@ -143,28 +145,52 @@ int show_exit_code(const struct report *r, int fail_on)
     return EXIT_DONE;
 }
 
+/* Renders r, and clears it. */
+static int show(const struct command *c, struct report *r, const struct show_options *o, FILE *stream)
+{
+    struct error e = {0};
+    struct str out = {0};
+    int rc = STATUS_OK;
+    if (!o->quiet) {
+        render(r, o, stream, &out);
+        rc = show_write(&out, o->to, stream, &e);
+    }
+    if (!rc && o->html) {
+        str_reset(&out);
+        report_html(r, &out);
+        rc = show_write(&out, o->html, stream, &e);
+    }
+    int code = rc ? cmd_fail(c, &e) : show_exit_code(r, o->fail_on);
+    str_clear(&out);
+    report_clear(r);
+    return code;
+}
+
+static struct record_options record_options_of(const struct show_options *o)
+{
+    return (struct record_options){.price_per_hour = o->price, .currency = o->currency,
+                                   .rules_dir = o->rules};
+}
+
 int show_recording(const struct command *c, const char *path, const struct show_options *o,
                    FILE *stream)
 {
     struct report r;
     struct error e = {0};
-    struct str out = {0};
-    struct record_options ro = {.price_per_hour = o->price, .currency = o->currency,
-                                .rules_dir = o->rules};
-    int rc = record_report(path, &ro, &r, &e);
-    if (rc)
+    struct record_options ro = record_options_of(o);
+    return record_report(path, &ro, &r, &e) ? cmd_fail(c, &e) : show(c, &r, o, stream);
+}
+
+int show_foreign(const struct command *c, char *const *paths, size_t count,
+                 const struct show_options *o, FILE *stream)
+{
+    struct report r;
+    struct record *record;
+    struct error e = {0};
+    struct record_options ro = record_options_of(o);
+    if (import_files((const char *const *)paths, count, GPUFEED_VERSION, &record, &e))
         return cmd_fail(c, &e);
-    if (!o->quiet) {
-        render(&r, o, stream, &out);
-        rc = show_write(&out, o->to, stream, &e);
-    }
-    if (!rc && o->html) {
-        str_reset(&out);
-        report_html(&r, &out);
-        rc = show_write(&out, o->html, stream, &e);
-    }
-    int code = rc ? cmd_fail(c, &e) : show_exit_code(&r, o->fail_on);
-    str_clear(&out);
-    report_clear(&r);
-    return code;
+    int rc = record_report_memory(record, &ro, &r, &e);
+    record_close(record);
+    return rc ? cmd_fail(c, &e) : show(c, &r, o, stream);
 }

@@ -42,6 +42,9 @@ int show_recording(const struct command *c, const char *path, const struct show_
                    FILE *stream);
 /* EXIT_FINDINGS if a finding is at or above fail_on (enum severity; -1 never), else EXIT_DONE. */
 int show_exit_code(const struct report *r, int fail_on);
+/* The same of foreign files, each a rank of one job. */
+int show_foreign(const struct command *c, char *const *paths, size_t count,
+                 const struct show_options *o, FILE *stream);
 /* Writes text to a file (whole or not at all) or to the stream. */
 int show_write(const struct str *text, const char *to, FILE *stream, struct error *e);
 

@@ -23,6 +23,7 @@ enum event_kind {
     EVENT_DEVICE, /* a process took or released a device */
     EVENT_LOST,   /* something was not seen */
     EVENT_CHANNEL, /* a process holds an end of a pipe or socket */
+    EVENT_OP,      /* a thread was inside something that a profiler's trace names */
 };
 
 enum span_kind {
@@ -131,6 +132,26 @@ struct event_channel {
     bool reader, writer; /* both false: it holds no end any more */
 };
 
+/*
+ * Foreign traces only: they show no waits, but what a thread was in. Within a kind, what lies inside
+ * another op of the same thread adds nothing; between kinds the first one listed explains the time.
+ */
+enum op_kind {
+    OP_RANGE, /* a range whose cause is known: a loader's next(), a checkpoint */
+    OP_CALL,  /* a call of the driver or runtime */
+    OP_CODE,  /* an operator of the framework */
+    OP_KINDS
+};
+
+struct event_op {
+    int64_t t0, t1;
+    uint32_t pid, tid;
+    uint32_t resource; /* interned name; 0 none */
+    uint8_t kind;      /* enum op_kind */
+    uint8_t cause;     /* enum cause; OP_CODE: not used */
+    bool awaits_device; /* OP_CALL: it returns when the device has done its work */
+};
+
 struct event {
     uint8_t kind; /* enum event_kind */
     union {
@@ -141,6 +162,7 @@ struct event {
         struct event_device device;
         struct event_lost lost;
         struct event_channel channel;
+        struct event_op op;
     };
 };
 

@@ -175,6 +175,12 @@ int recording_borrow(struct recording *r, sqlite3 *db, struct error *e)
     return distrust(r, e);
 }
 
+void recording_return(struct recording *r)
+{
+    sqlite3_progress_handler(r->db, 0, NULL, NULL);
+    *r = (struct recording){0};
+}
+
 void recording_close(struct recording *r)
 {
     sqlite3_close(r->db);

@@ -25,6 +25,7 @@ struct recording {
 int recording_open(const char *path, struct recording *ret, struct error *e);
 /* Reads the database of a writer in this process, which stays the writer's: do not close it. */
 int recording_borrow(struct recording *r, sqlite3 *db, struct error *e);
+void recording_return(struct recording *r);
 /* Sets the budget for what follows. */
 void recording_budget(struct recording *r, long thousands);
 void recording_close(struct recording *r);

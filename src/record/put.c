@@ -292,6 +292,18 @@ int record_mode(struct record *r, const char *mode, struct error *e)
     return writer_meta_text(r, "mode", mode, e);
 }
 
+int record_start(struct record *r, int64_t start_ns, int64_t start_unix_ns, struct error *e)
+{
+    if (writer_meta_int(r, "start_ns", start_ns, e))
+        return r->broken.status;
+    return writer_meta_int(r, "start_unix_ns", start_unix_ns, e);
+}
+
+int record_windows(struct record *r, int64_t window_ns, struct error *e)
+{
+    return writer_meta_int(r, "window_ns", window_ns, e);
+}
+
 int record_note(struct record *r, const char *line, struct error *e)
 {
     sqlite3_stmt *s = writer_begin(r, INSERT_NOTE, e);

@@ -6,6 +6,7 @@
 #include "record/price.h"
 #include "record/rules.h"
 #include "record/verdict.h"
+#include "record/writer.h"
 
 static int fill_tables(struct recording *db, struct report *r, struct error *e)
 {
@@ -54,23 +55,40 @@ static int conclude(struct recording *db, const struct record_options *o, struct
     return status;
 }
 
+static int report_of(struct recording *db, const struct record_options *options, struct report *ret,
+                     struct error *e)
+{
+    struct report r;
+    report_init(&r);
+    int status = fill_tables(db, &r, e);
+    if (!status)
+        status = conclude(db, options, &r, e);
+    if (status)
+        report_clear(&r);
+    else
+        *ret = r;
+    return status;
+}
+
 int record_report(const char *path, const struct record_options *options, struct report *ret,
                   struct error *e)
 {
     struct recording db;
-    struct report r;
     int status = recording_open(path, &db, e);
     if (status)
         return status;
-    report_init(&r);
-    status = fill_tables(&db, &r, e);
-    if (!status)
-        status = conclude(&db, options, &r, e);
+    status = report_of(&db, options, ret, e);
     recording_close(&db);
-    if (status) {
-        report_clear(&r);
-        return status;
-    }
-    *ret = r;
-    return STATUS_OK;
+    return status;
+}
+
+int record_report_memory(struct record *record, const struct record_options *options,
+                         struct report *ret, struct error *e)
+{
+    struct recording db;
+    int status = recording_borrow(&db, record->db, e);
+    if (!status)
+        status = report_of(&db, options, ret, e);
+    recording_return(&db);
+    return status;
 }

@@ -30,4 +30,9 @@ struct record_options {
 int record_report(const char *path, const struct record_options *options, struct report *ret,
                   struct error *e);
 
+/* Of a finished recording in memory (record_create_memory), which may only be closed afterwards. */
+struct record;
+int record_report_memory(struct record *record, const struct record_options *options,
+                         struct report *ret, struct error *e);
+
 #endif

@@ -47,7 +47,15 @@ static int put_metas(struct record *r, const struct record_meta *m, struct error
     return writer_meta_int(r, "window_ns", m->window_ns, e);
 }
 
-/* Only what is empty or a recording may be replaced (application_id at byte 68). */
+bool record_recognise(const void *head, size_t size)
+{
+    static const unsigned char id[4] = {
+        RECORD_APPLICATION_ID >> 24 & 0xff, RECORD_APPLICATION_ID >> 16 & 0xff,
+        RECORD_APPLICATION_ID >> 8 & 0xff, RECORD_APPLICATION_ID & 0xff};
+    return size >= 72 && !memcmp((const char *)head + 68, id, 4); /* its place in SQLite's header */
+}
+
+/* Only what is empty or a recording may be replaced. */
 static int remove_old(const char *path, struct error *e)
 {
     unsigned char head[72] = {0};
@@ -58,10 +66,7 @@ static int remove_old(const char *path, struct error *e)
     bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
     ssize_t n = regular ? read(fd, head, sizeof(head)) : -1;
     close(fd);
-    static const unsigned char id[4] = {
-        RECORD_APPLICATION_ID >> 24 & 0xff, RECORD_APPLICATION_ID >> 16 & 0xff,
-        RECORD_APPLICATION_ID >> 8 & 0xff, RECORD_APPLICATION_ID & 0xff};
-    if (n != 0 && (n < (ssize_t)sizeof(head) || memcmp(head + 68, id, 4)))
+    if (n != 0 && !record_recognise(head, n > 0 ? (size_t)n : 0))
         return error_set(e, STATUS_INPUT,
                          "\"%s\" exists and is no recording; choose another name with -o", path);
     return unlink(path) ? error_errno(e, "cannot replace \"%s\"", path) : STATUS_OK;
@@ -133,6 +138,24 @@ static bool may_write(const char *path, int *ret_status, struct error *e)
     return fd >= 0;
 }
 
+static int create(const char *path, const char *name, const struct record_meta *meta,
+                  struct record **ret, struct error *e)
+{
+    struct record *r = mem_zalloc(sizeof(*r));
+    if (!r || !(r->path = mem_strdup(name))) {
+        free(r);
+        return error_set(e, STATUS_MEMORY, "out of memory");
+    }
+    int rc = sqlite3_open_v2(
+        path, &r->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE, NULL);
+    int status = rc == SQLITE_OK ? set_up(r, meta, e) : writer_fail(r, "creating the recording", e);
+    if (status)
+        record_close(r);
+    else
+        *ret = r;
+    return status;
+}
+
 int record_create(const char *path, const struct record_meta *meta, struct record **ret,
                   struct error *e)
 {
@@ -141,47 +164,19 @@ int record_create(const char *path, const struct record_meta *meta, struct recor
         status = remove_beside(path, "-wal", e);
     if (!status)
         status = remove_beside(path, "-journal", e);
-    if (status)
+    if (status || !may_write(path, &status, e))
         return status;
-    struct record *r = mem_zalloc(sizeof(*r));
-    if (!r || !(r->path = mem_strdup(path))) {
-        free(r);
-        return error_set(e, STATUS_MEMORY, "out of memory");
-    }
-    if (!may_write(path, &status, e)) {
-        record_close(r);
-        return status;
-    }
-    int rc = sqlite3_open_v2(
-        path, &r->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE, NULL);
-    status = rc == SQLITE_OK ? set_up(r, meta, e) : writer_fail(r, "creating the recording", e);
+    status = create(path, path, meta, ret, e);
     if (status) {
-        record_close(r);
         unlink(path);
         remove_beside(path, "-wal", NULL);
-        return status;
     }
-    *ret = r;
-    return STATUS_OK;
+    return status;
 }
 
 int record_create_memory(const struct record_meta *meta, struct record **ret, struct error *e)
 {
-    struct record *r = mem_zalloc(sizeof(*r));
-    if (!r || !(r->path = mem_strdup("facts"))) {
-        free(r);
-        return error_set(e, STATUS_MEMORY, "out of memory");
-    }
-    int rc = sqlite3_open_v2(
-        ":memory:", &r->db,
-        SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_EXRESCODE, NULL);
-    int status = rc == SQLITE_OK ? set_up(r, meta, e) : writer_fail(r, "keeping the facts", e);
-    if (status) {
-        record_close(r);
-        return status;
-    }
-    *ret = r;
-    return STATUS_OK;
+    return create(":memory:", "facts", meta, ret, e);
 }
 
 int record_commit(struct record *r, struct error *e)

@@ -50,6 +50,11 @@ struct record_end {
  * other file is left alone (STATUS_INPUT). */
 int record_create(const char *path, const struct record_meta *meta, struct record **ret,
                   struct error *e);
+/* One in memory, for read.h's record_report_memory and for check.c. */
+int record_create_memory(const struct record_meta *meta, struct record **ret, struct error *e);
+
+/* Does a recording's file begin like this? The first 72 bytes tell. */
+bool record_recognise(const void *head, size_t size);
 
 /* number: as in ledger_row.accelerator; id ends in ":N", N the device number. Again: replaces. */
 int record_accelerator(struct record *r, uint32_t number, const char *id, const char *name,
@@ -71,6 +76,9 @@ int record_chain(struct record *r, const struct chain_example *chain, const char
 int record_fact(struct record *r, const struct fact *fact, struct error *e);
 /* How waits are seen turned out otherwise than record_meta.mode said. */
 int record_mode(struct record *r, const char *mode, struct error *e);
+/* As record_meta's, once they are known. */
+int record_start(struct record *r, int64_t start_ns, int64_t start_unix_ns, struct error *e);
+int record_windows(struct record *r, int64_t window_ns, struct error *e);
 /* One line for the user; the same line twice is kept once. */
 int record_note(struct record *r, const char *line, struct error *e);
 /*

@@ -68,9 +68,6 @@ int writer_meta_text(struct record *r, const char *key, const char *value, struc
 int writer_meta_int(struct record *r, const char *key, int64_t value, struct error *e);
 int writer_meta_number(struct record *r, const char *key, double value, struct error *e);
 
-/* A recording that is no file: it is gone with record_close. */
-int record_create_memory(const struct record_meta *meta, struct record **ret, struct error *e);
-
 /* Writes the rows that changed. */
 int writer_flush_rows(struct record *r, struct error *e);
 

@@ -57,7 +57,7 @@ def test_version():
     ["rnu"], ["repotr", "x"], ["--hepl"], [""], ["\x1b[31mrun"], ["run\n"], ["-"], ["--"],
     ["run", "--prise", "3", "--", "true"], ["report", "--jsn", "x"], ["record", "--pidd", "1"],
     ["run", "-Z", "--", "true"], ["run"], ["run", "--"], ["run", "--simulate", "--"],
-    ["run", "-o"], ["report"], ["record"], ["record", "-o", "x"], ["report", "a", "b"]])
+    ["run", "-o"], ["report"], ["record"], ["record", "-o", "x"]])
 def test_what_is_not_understood_gets_a_hint(argv):
     wrong_usage(gf.gpufeed(*argv))
 

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "import/import.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "import/formats.h"
+#include "import/sink_file.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+static int unknown(const char *path, struct error *e)
+{
+    struct str known = {0};
+    for (size_t i = 0; format_at(i); i++)
+        str_addf(&known, "%s %s", i ? "," : "", format_at(i)->name);
+    error_set(e, STATUS_INPUT, "\"%s\" is neither a recording of gpufeed nor a file that it can "
+                               "import (it reads:%s)", path, str_text(&known));
+    str_clear(&known);
+    return STATUS_INPUT;
+}
+
+enum import_kind import_look(const char *path, struct error *e)
+{
+    struct source *source;
+    const char *head;
+    size_t size;
+    enum import_kind kind = IMPORT_UNKNOWN;
+    if (source_open(path, &source, e))
+        return kind;
+    if (source_head(source, &head, &size, e) == STATUS_OK) {
+        if (record_recognise(head, size))
+            kind = IMPORT_RECORDING;
+        else if (format_of(head, size))
+            kind = IMPORT_FOREIGN;
+        else
+            unknown(path, e);
+    }
+    source_close(source);
+    return kind;
+}
+
+static int read_file(struct sink_job *job, size_t file, const char *path, struct error *e)
+{
+    struct source *source;
+    const char *head;
+    size_t size;
+    int status = source_open(path, &source, e);
+    if (status)
+        return status;
+    status = source_head(source, &head, &size, e);
+    const struct format *format = status ? NULL : format_of(head, size);
+    if (!status && !format)
+        status = unknown(path, e);
+    struct sink *sink = status ? NULL : sink_open(job, file, path);
+    if (!status && !sink)
+        status = error_set(e, STATUS_MEMORY, "\"%s\": out of memory", path);
+    if (!status)
+        status = format->import(source, sink, e);
+    if (!status)
+        status = sink_finish(sink, e);
+    sink_close(sink);
+    source_close(source);
+    return status;
+}
+
+static double cpu_seconds(void)
+{
+    return (double)clock() / (double)CLOCKS_PER_SEC;
+}
+
+static int finish(struct sink_job *job, struct error *e)
+{
+    struct record_end end = {.exit_code = -1, .cpu_seconds = cpu_seconds(),
+                             .peak_rss_bytes = mem_peak_bytes(), .events_lost = job->lost,
+                             .slowdown_bound = NAN};
+    int status = STATUS_OK;
+    if (job->window_ns)
+        status = record_windows(job->record, job->window_ns, e);
+    if (!status && job->first_start != INT64_MIN)
+        status = record_start(job->record, 0, job->first_start, e);
+    if (!status && job->events)
+        status = record_span(job->record, job->t0, job->t1, e);
+    return status ? status : record_finish(job->record, &end, e);
+}
+
+static void add_title(struct str *title, const char *const *paths, size_t count)
+{
+    const char *slash = strrchr(paths[0], '/');
+    str_add(title, slash ? slash + 1 : paths[0]);
+    if (count > 1)
+        str_addf(title, " and %zu more", count - 1);
+}
+
+int import_files(const char *const *paths, size_t count, const char *version, struct record **ret,
+                 struct error *e)
+{
+    struct sink_job job = {.files = count, .t0 = INT64_MAX, .t1 = INT64_MIN,
+                           .first_start = INT64_MIN};
+    struct str title = {0};
+    add_title(&title, paths, count);
+    struct record_meta meta = {.title = str_text(&title), .version = version,
+                               .mode = "foreign trace", .window_ns = 1};
+    int status = record_create_memory(&meta, &job.record, e);
+    for (size_t i = 0; i < count && !status; i++)
+        status = read_file(&job, i, paths[i], e);
+    if (!status)
+        status = finish(&job, e);
+    if (status)
+        record_close(job.record);
+    else
+        *ret = job.record;
+    str_clear(&title);
+    intern_clear(&job.resources);
+    return status;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kineto: what the parts of the importer of PyTorch profiler traces share. Internal to the room.
+ *
+ * kineto.c reads the file's frame, kineto_event.c one event of "traceEvents", kineto_job.c what the file
+ * says about devices and ranks.
+ */
+#ifndef GPUFEED_IMPORT_KINETO_H
+#define GPUFEED_IMPORT_KINETO_H
+
+#include "base/map.h"
+#include "import/collective.h"
+#include "import/scan.h"
+#include "import/trace.h"
+
+#define KINETO_NAMES 256u /* slots of the cache of operators' names */
+
+struct kineto {
+    struct scan scan;
+    struct sink *sink;   /* borrowed */
+    struct trace *trace; /* owned */
+    struct collectives collectives;
+    int64_t base_unix_ns; /* what timestamps count from; INT64_MIN: not told, they are Unix time */
+    int64_t origin;       /* the first timestamp, ns; INT64_MIN: none yet. Times count from it */
+    bool has_events;      /* "traceEvents" was seen */
+    bool single_loader, multi_loader;
+    uint64_t cpu_events;
+    uint32_t steps;
+    struct {
+        char name[96];       /* "" unknown */
+        int64_t sms, memory; /* 0 or less: unknown */
+    } device[SINK_DEVICES];
+    struct {
+        uint64_t key;
+        uint32_t resource;
+    } names[KINETO_NAMES];
+};
+
+/* The scanner stands after the event's opening brace. */
+bool kineto_event(struct kineto *k);
+/* After the key "deviceProperties" or "distributedInfo". */
+bool kineto_devices(struct kineto *k);
+bool kineto_distributed(struct kineto *k);
+
+#endif

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+#include "import/kineto.h"
+
+#include "base/unit.h"
+#include "probe/kernel_class.h"
+
+#include <string.h>
+
+/* What of an event matters, by its category. */
+enum category { OTHER, KERNEL, MEMCPY, MEMSET, RUNTIME, CODE, ANNOTATION };
+
+/* A text of the event: offset from scan.pin. */
+struct piece {
+    uint32_t at, len;
+};
+
+struct event_in {
+    char phase; /* 0: none told */
+    enum category category;
+    struct piece name, ts, dur, kind;
+    struct piece collective, dtype;
+    bool has_ts, has_dur;
+    int64_t pid, tid, device, stream, correlation, bytes;
+    int64_t elements_in, elements_out, group;
+    bool has_device;
+};
+
+/* ---- words ---- */
+
+static bool word_is(const struct scan *s, const char *word)
+{
+    size_t n = strlen(word);
+    if (s->len != n)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        char c = s->text[i];
+        if ((c >= 'A' && c <= 'Z' ? c | 0x20 : c) != word[i])
+            return false;
+    }
+    return true;
+}
+
+/* Spellings of 2021 ("Kernel", "Runtime", "Operator") and since; of NVIDIA, AMD and Intel. */
+static enum category category_of(const struct scan *s)
+{
+    static const struct {
+        const char *name;
+        enum category category;
+    } rows[] = {{"cpu_op", CODE}, {"kernel", KERNEL}, {"cuda_runtime", RUNTIME},
+                {"user_annotation", ANNOTATION}, {"operator", CODE}, {"runtime", RUNTIME},
+                {"gpu_memcpy", MEMCPY}, {"gpu_memset", MEMSET}, {"memcpy", MEMCPY},
+                {"memset", MEMSET}, {"cuda_driver", RUNTIME}, {"hip_runtime", RUNTIME},
+                {"xpu_runtime", RUNTIME}, {"xpu_driver", RUNTIME}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (word_is(s, rows[i].name))
+            return rows[i].category;
+    return OTHER;
+}
+
+static struct piece piece_of(const struct scan *s)
+{
+    return (struct piece){(uint32_t)(s->text - s->pin), (uint32_t)s->len};
+}
+
+/* Numbers, and numbers in quotes ("25738", "stream 7"): 0 where there is none. */
+static int64_t integer(const struct scan *s, enum scan_token t)
+{
+    const char *p = s->text;
+    size_t n = s->len;
+    int64_t v;
+    if (t != SCAN_NUMBER && t != SCAN_STRING)
+        return 0;
+    if (t == SCAN_STRING)
+        while (n && (*p < '0' || *p > '9') && *p != '-') {
+            p++;
+            n--;
+        }
+    return n && scan_decimal(p, n, 0, &v) ? v : 0;
+}
+
+/* ---- reading one ---- */
+
+/* A value that should be a text or number; others are taken whole. */
+static enum scan_token take_scalar(struct scan *s)
+{
+    enum scan_token t = scan_next(s);
+    if ((t == SCAN_OBJECT || t == SCAN_ARRAY) && !scan_skip_rest(s))
+        return SCAN_ERROR;
+    return t;
+}
+
+#define KEY(literal) (s->len == sizeof(literal) - 1 && !memcmp(s->text, literal, sizeof(literal) - 1))
+
+/* Which of the event's numbers an argument is; NULL: none. */
+static int64_t *number_of(const struct scan *s, struct event_in *ev)
+{
+    if (KEY("correlation"))
+        return &ev->correlation;
+    if (KEY("device")) {
+        ev->has_device = true;
+        return &ev->device;
+    }
+    if (KEY("stream"))
+        return &ev->stream;
+    if (KEY("bytes"))
+        return &ev->bytes;
+    if (KEY("In msg nelems"))
+        return &ev->elements_in;
+    if (KEY("Out msg nelems"))
+        return &ev->elements_out;
+    if (KEY("Group size"))
+        return &ev->group;
+    return NULL;
+}
+
+static struct piece *text_of(const struct scan *s, struct event_in *ev)
+{
+    if (KEY("Collective name"))
+        return &ev->collective;
+    if (KEY("dtype"))
+        return &ev->dtype;
+    return NULL;
+}
+
+static bool take_args(struct kineto *k, struct event_in *ev)
+{
+    struct scan *s = &k->scan;
+    enum scan_token t = scan_next(s);
+    if (t != SCAN_OBJECT)
+        return t != SCAN_ERROR && (t != SCAN_ARRAY || scan_skip_rest(s));
+    while ((t = scan_next(s)) == SCAN_KEY) {
+        int64_t *number = number_of(s, ev);
+        struct piece *text = number ? NULL : text_of(s, ev);
+        if (!number && !text) {
+            if (!scan_skip(s))
+                return false;
+            continue;
+        }
+        if ((t = take_scalar(s)) == SCAN_ERROR)
+            return false;
+        if (number)
+            *number = integer(s, t);
+        else if (t == SCAN_STRING)
+            *text = piece_of(s);
+    }
+    return t == SCAN_OBJECT_END;
+}
+
+/* Arguments of what is not looked at are checked and skipped. Where the category comes last, all are read. */
+static bool wants_args(const struct event_in *ev)
+{
+    return ev->category >= KERNEL && ev->category <= RUNTIME;
+}
+
+static bool take_field(struct kineto *k, struct event_in *ev, bool *category_told)
+{
+    struct scan *s = &k->scan;
+    if (KEY("args"))
+        return *category_told && !wants_args(ev) ? scan_skip(s) : take_args(k, ev);
+    char c = s->len >= 2 ? s->text[0] : 0;
+    bool ph = KEY("ph"), cat = KEY("cat"), name = KEY("name"), ts = KEY("ts"), dur = KEY("dur");
+    bool pid = c == 'p' && KEY("pid"), tid = KEY("tid");
+    enum scan_token t = take_scalar(s);
+    if (ph && t == SCAN_STRING && s->len == 1) {
+        ev->phase = s->text[0];
+    } else if (cat && t == SCAN_STRING) {
+        ev->category = category_of(s);
+        *category_told = true;
+    } else if (name && t == SCAN_STRING) {
+        ev->name = piece_of(s);
+    } else if (ts && (t == SCAN_NUMBER || t == SCAN_STRING)) {
+        ev->ts = piece_of(s);
+        ev->has_ts = true;
+    } else if (dur && (t == SCAN_NUMBER || t == SCAN_STRING)) {
+        ev->dur = piece_of(s);
+        ev->has_dur = true;
+    } else if (pid) {
+        ev->pid = integer(s, t);
+    } else if (tid) {
+        ev->tid = integer(s, t);
+    }
+    return t != SCAN_ERROR;
+}
+
+/* ---- what it means ---- */
+
+static const char *text_at(const struct kineto *k, struct piece p)
+{
+    return k->scan.pin + p.at;
+}
+
+static bool contains(const char *text, size_t len, const char *word)
+{
+    return memmem(text, len, word, strlen(word)) != NULL;
+}
+
+/* Times count from the first that is told: Unix times in ns come near the end of int64. */
+static bool from_origin(struct kineto *k, int64_t *t0)
+{
+    if (k->origin == INT64_MIN)
+        k->origin = *t0;
+    return !__builtin_sub_overflow(*t0, k->origin, t0) && *t0 < INT64_MAX / 8 && *t0 > -(INT64_MAX / 8);
+}
+
+/* Microseconds as decimal text, to ns. False: skipped and counted. */
+static bool times(struct kineto *k, const struct event_in *ev, int64_t *t0, int64_t *ns)
+{
+    const char *reason = NULL;
+    if (!ev->has_ts)
+        reason = "events without a time";
+    else if (!ev->has_dur)
+        reason = "events without a duration";
+    else if (!scan_decimal(text_at(k, ev->ts), ev->ts.len, 3, t0) || !from_origin(k, t0))
+        reason = "events with an impossible time";
+    else if (!scan_decimal(text_at(k, ev->dur), ev->dur.len, 3, ns) || *ns > TRACE_NS_MAX)
+        reason = "events with an impossible duration";
+    else if (*ns < 0)
+        reason = "events with a negative duration";
+    if (reason)
+        sink_skip(k->sink, reason, 1);
+    return !reason;
+}
+
+/* Kernel names are long, few and repeated; the class looks at the first bytes only. */
+static bool is_comm(const struct kineto *k, const struct event_in *ev)
+{
+    char head[257];
+    size_t n = ev->name.len < sizeof(head) - 1 ? ev->name.len : sizeof(head) - 1;
+    memcpy(head, text_at(k, ev->name), n);
+    head[n] = '\0';
+    return kernel_is_comm(head);
+}
+
+static bool add_collective(struct kineto *k, const struct event_in *ev, int64_t ns)
+{
+    char name[64], kernel[257], dtype[32], words[128];
+    scan_text(text_at(k, ev->collective), ev->collective.len, name, sizeof(name));
+    scan_text(text_at(k, ev->name), ev->name.len, kernel, sizeof(kernel));
+    scan_text(text_at(k, ev->dtype), ev->dtype.len, dtype, sizeof(dtype));
+    collective_name(name, kernel, dtype, ev->group, words, sizeof(words));
+    int64_t elements = ev->elements_in > ev->elements_out ? ev->elements_in : ev->elements_out;
+    return collectives_add(&k->collectives, words, dtype, elements, ns);
+}
+
+/* "Memcpy HtoD (Pageable -> Device)", "Memcpy DtoH (Device -> Pinned)", AMD "CopyHostToDevice". */
+static void describe_copy(const struct kineto *k, const struct event_in *ev, struct trace_span *s)
+{
+    const char *name = text_at(k, ev->name);
+    size_t n = ev->name.len;
+    s->host_copy = contains(name, n, "HtoD") || contains(name, n, "DtoH") ||
+                   contains(name, n, "HostToDevice") || contains(name, n, "DeviceToHost");
+    s->pageable = s->host_copy && contains(name, n, "Pageable");
+    s->bytes = ev->bytes > 0 ? (uint64_t)ev->bytes : 0;
+}
+
+static bool take_span(struct kineto *k, const struct event_in *ev, int64_t t0, int64_t ns)
+{
+    int64_t device = ev->has_device ? ev->device : ev->pid;
+    struct trace_span s = {.t0 = t0, .ns = ns, .correlation = (uint32_t)ev->correlation,
+                           .device = (uint32_t)device, .kind = SPAN_COMPUTE};
+    if (device < 0 || device >= SINK_DEVICES) {
+        sink_skip(k->sink, "events of a device beyond the 64th", 1);
+        return true;
+    }
+    if (ev->category == MEMCPY) {
+        s.kind = SPAN_COPY;
+        describe_copy(k, ev, &s);
+    } else if (ev->category == MEMSET) {
+        s.kind = SPAN_MEMSET;
+    } else if (is_comm(k, ev)) {
+        s.kind = SPAN_COMM;
+        if (!add_collective(k, ev, ns))
+            return false;
+    }
+    trace_span(k->trace, &s);
+    return true;
+}
+
+/* A number for an operator's name; the few that a job uses stay in a small cache. */
+static uint32_t name_of(struct kineto *k, struct piece p)
+{
+    char text[96];
+    const char *at = text_at(k, p);
+    uint64_t head = 0, tail = 0;
+    size_t n = p.len < sizeof(head) ? p.len : sizeof(head);
+    memcpy(&head, at, n);
+    memcpy(&tail, at + p.len - n, n);
+    uint64_t key = (head * UINT64_C(0x9e3779b97f4a7c15)) ^ (tail * UINT64_C(0xc2b2ae3d27d4eb4f)) ^ p.len;
+    size_t slot = (key ^ key >> 29) % KINETO_NAMES;
+    if (k->names[slot].key == key && k->names[slot].resource)
+        return k->names[slot].resource;
+    scan_text(at, p.len, text, sizeof(text));
+    k->names[slot].key = key;
+    k->names[slot].resource = sink_resource(k->sink, text);
+    return k->names[slot].resource;
+}
+
+/* torch.utils.data names its iterator: enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ */
+static bool take_loader(struct kineto *k, const struct event_in *ev, uint32_t thread, int64_t t0,
+                        int64_t ns)
+{
+    static const char prefix[] = "enumerate(Data"; /* DataLoader, DataPipe */
+    const char *name = text_at(k, ev->name);
+    if (ev->name.len < sizeof(prefix) || memcmp(name, prefix, sizeof(prefix) - 1))
+        return false;
+    bool workers = contains(name, ev->name.len, "MultiProcessing");
+    k->multi_loader |= workers;
+    k->single_loader |= !workers;
+    trace_range(k->trace, thread, CAUSE_PREPARE,
+                sink_resource(k->sink, workers ? "the DataLoader's workers"
+                                               : "the DataLoader in the training thread"),
+                t0, ns);
+    return true;
+}
+
+static void take_annotation(struct kineto *k, const struct event_in *ev)
+{
+    static const char step[] = "ProfilerStep#";
+    if (ev->name.len >= sizeof(step) && !memcmp(text_at(k, ev->name), step, sizeof(step) - 1))
+        k->steps++;
+}
+
+static void take_thread_event(struct kineto *k, const struct event_in *ev, int64_t t0, int64_t ns)
+{
+    uint32_t pid = (uint32_t)ev->pid, tid = (uint32_t)ev->tid;
+    uint32_t thread = trace_thread(k->trace, pid ? pid : 1, tid ? tid : 1);
+    k->cpu_events++;
+    if (thread == TRACE_THREADS_MAX) {
+        sink_skip(k->sink, "events of threads beyond the 4096th", 1);
+    } else if (ev->category == RUNTIME) {
+        const char *name = text_at(k, ev->name);
+        trace_call(k->trace, thread, trace_call_name(k->trace, name, ev->name.len), t0, ns,
+                   (uint32_t)ev->correlation);
+    } else if (take_loader(k, ev, thread, t0, ns)) {
+        return;
+    } else if (ev->category == ANNOTATION) {
+        take_annotation(k, ev);
+    } else {
+        trace_code(k->trace, thread, name_of(k, ev->name), t0, ns);
+    }
+}
+
+/* Phases of the Trace Event Format; complete events (X) are all that Kineto uses for what took time. */
+static bool phase_known(char c)
+{
+    return c && strchr("XMiIstfCbneNODPRcBEaTSpFv(){}", c);
+}
+
+static bool interpret(struct kineto *k, const struct event_in *ev)
+{
+    int64_t t0 = 0, ns = 0;
+    if (!phase_known(ev->phase))
+        sink_skip(k->sink, ev->phase ? "events of an unknown phase" : "events without a phase", 1);
+    if (ev->phase == 'B' || ev->phase == 'E')
+        sink_skip(k->sink, "begin and end events", 1);
+    if (ev->phase != 'X' || ev->category == OTHER)
+        return true;
+    if (!times(k, ev, &t0, &ns))
+        return true;
+    if (ev->category <= MEMSET)
+        return take_span(k, ev, t0, ns);
+    take_thread_event(k, ev, t0, ns);
+    return true;
+}
+
+bool kineto_event(struct kineto *k)
+{
+    struct scan *s = &k->scan;
+    struct event_in ev = {.category = OTHER};
+    bool category_told = false;
+    enum scan_token t;
+    scan_pin(s);
+    while ((t = scan_next(s)) == SCAN_KEY)
+        if (!take_field(k, &ev, &category_told))
+            return false;
+    bool ok = t == SCAN_OBJECT_END && interpret(k, &ev);
+    if (!ok && !s->error->status)
+        error_set(s->error, STATUS_MEMORY, "\"%s\": out of memory", source_path(s->source));
+    scan_unpin(s);
+    return ok;
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+#include "import/sink.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/unit.h"
+#include "import/sink_file.h"
+#include "ledger/ledger.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SKIPS 24
+#define WINDOWS 200 /* of the chart, about */
+#define WINDOW_MIN_NS (100 * NS_PER_US)
+
+struct device_of {
+    bool used, held;
+    uint32_t number; /* in the recording */
+    uint32_t pid;    /* that holds it, from its first to its last activity */
+    int64_t t1;      /* end of the last */
+};
+
+struct sink {
+    struct sink_job *job; /* borrowed */
+    const char *path;     /* borrowed */
+    size_t file;
+    const char *tool;
+    int rank;
+    struct ledger *ledger;
+    struct device_of device[SINK_DEVICES];
+    struct {
+        const char *reason;
+        uint64_t count;
+    } skip[SKIPS];
+    size_t skips;
+    int64_t shift; /* from the file's clock to the recording's */
+    bool shifted;
+    int status;
+    struct error error;
+};
+
+static void check(struct sink *s, int rc)
+{
+    if (rc && !s->status)
+        s->status = rc;
+}
+
+static void no_memory(struct sink *s)
+{
+    check(s, error_set(&s->error, STATUS_MEMORY, "\"%s\": out of memory", s->path));
+}
+
+/* Clocks far apart cannot overflow. */
+static int64_t to_recording(const struct sink *s, int64_t t)
+{
+    int64_t sum;
+    return __builtin_add_overflow(t, s->shift, &sum) ? t : sum;
+}
+
+struct sink *sink_open(struct sink_job *job, size_t file, const char *path)
+{
+    struct sink *s = mem_zalloc(sizeof(*s));
+    if (!s)
+        return NULL;
+    *s = (struct sink){.job = job, .path = path, .file = file, .tool = "file", .rank = -1};
+    return s;
+}
+
+void sink_close(struct sink *s)
+{
+    if (!s)
+        return;
+    ledger_free(s->ledger);
+    free(s);
+}
+
+/* ---- who and when ---- */
+
+void sink_tool(struct sink *s, const char *tool)
+{
+    s->tool = tool;
+}
+
+void sink_rank(struct sink *s, int rank, int world)
+{
+    char subject[16];
+    if (rank < 0)
+        return;
+    s->rank = rank;
+    snprintf(subject, sizeof(subject), "%d", rank);
+    if (world > 0)
+        sink_number(s, "rank", subject, "world_size", world, "count");
+}
+
+/* "rank3:2", "file1:0": unique over the files, and ends in the device's number. */
+static void write_accelerator(struct sink *s, uint32_t device, const char *name)
+{
+    char id[64];
+    if (s->rank >= 0)
+        snprintf(id, sizeof(id), "rank%d:%u", s->rank, device);
+    else if (s->job->files > 1)
+        snprintf(id, sizeof(id), "file%zu:%u", s->file + 1, device);
+    else
+        snprintf(id, sizeof(id), "trace:%u", device);
+    check(s, record_accelerator(s->job->record, s->device[device].number, id, name ? name : "", false,
+                                &s->error));
+}
+
+static struct device_of *device(struct sink *s, uint32_t number, const char *name)
+{
+    if (number >= SINK_DEVICES)
+        return NULL;
+    struct device_of *d = &s->device[number];
+    bool known = d->used;
+    if (!known) {
+        *d = (struct device_of){.used = true, .number = s->job->accelerators++, .t1 = INT64_MIN};
+    }
+    if (!known || name)
+        write_accelerator(s, number, name);
+    return d;
+}
+
+void sink_accelerator(struct sink *s, uint32_t number, const char *name)
+{
+    if (!device(s, number, name))
+        sink_skip(s, "devices beyond the 64th", 1);
+}
+
+void sink_workload(struct sink *s, uint32_t pid, const char *text)
+{
+    check(s, record_workload(s->job->record, pid, text, &s->error));
+}
+
+void sink_start(struct sink *s, int64_t ns, int64_t unix_ns)
+{
+    struct sink_job *j = s->job;
+    int64_t zero, shift;
+    if (s->shifted || __builtin_sub_overflow(unix_ns, ns, &zero))
+        return;
+    if (j->first_start == INT64_MIN)
+        j->first_start = zero;
+    if (__builtin_sub_overflow(zero, j->first_start, &shift))
+        return;
+    s->shift = shift;
+    s->shifted = true;
+}
+
+void sink_length(struct sink *s, int64_t ns)
+{
+    int64_t each = ns / WINDOWS;
+    if (!s->job->window_ns)
+        s->job->window_ns = each < WINDOW_MIN_NS ? WINDOW_MIN_NS : each > NS_PER_S ? NS_PER_S : each;
+}
+
+/* ---- events ---- */
+
+static void on_row(void *arg, const struct ledger_row *row)
+{
+    sink_row(arg, row);
+}
+
+static void on_chain(void *arg, const struct chain_example *chain)
+{
+    struct sink *s = arg;
+    struct chain_example mine = *chain;
+    struct device_of *d = device(s, chain->accelerator, NULL);
+    if (!d)
+        return;
+    mine.accelerator = d->number;
+    mine.t0 = to_recording(s, mine.t0);
+    check(s, record_chain(s->job->record, &mine, intern_text(&s->job->resources, chain->resource),
+                          &s->error));
+}
+
+void sink_row(struct sink *s, const struct ledger_row *row)
+{
+    struct ledger_row mine = *row;
+    struct device_of *d = device(s, row->accelerator, NULL);
+    if (!d)
+        return;
+    mine.accelerator = d->number;
+    mine.t0 = to_recording(s, mine.t0);
+    check(s, record_row(s->job->record, &mine, &s->error));
+}
+
+uint32_t sink_resource(struct sink *s, const char *text)
+{
+    if (!text || !*text)
+        return 0;
+    size_t before = s->job->resources.count;
+    uint32_t n = intern_put(&s->job->resources, text);
+    if (!n)
+        no_memory(s);
+    else if (s->job->resources.count > before)
+        check(s, record_resource(s->job->record, n, text, &s->error));
+    return n;
+}
+
+static bool begin_ledger(struct sink *s)
+{
+    if (s->ledger)
+        return true;
+    if (!s->job->window_ns)
+        s->job->window_ns = NS_PER_S;
+    struct ledger_options o = {.window_ns = s->job->window_ns, .delay_ns = 1, .names = &s->job->resources,
+                               .arg = s, .row = on_row, .chain = on_chain};
+    s->ledger = ledger_new(&o);
+    if (!s->ledger)
+        no_memory(s);
+    return s->ledger != NULL;
+}
+
+static void take(struct sink *s, struct device_of *d, const struct event_span *span)
+{
+    struct event e = {.kind = EVENT_DEVICE, .device = {.t = span->t0, .device = span->device,
+                                                       .pid = span->pid, .taken = true}};
+    d->held = true;
+    d->pid = span->pid;
+    ledger_push(s->ledger, &e);
+}
+
+void sink_event(struct sink *s, const struct event *e)
+{
+    if (s->status || !begin_ledger(s))
+        return;
+    if (e->kind == EVENT_SPAN) {
+        struct device_of *d = device(s, e->span.device, NULL);
+        if (!d) {
+            sink_skip(s, "events of devices beyond the 64th", 1);
+            return;
+        }
+        if (!d->held)
+            take(s, d, &e->span);
+        d->t1 = e->span.t1 > d->t1 ? e->span.t1 : d->t1;
+    }
+    ledger_push(s->ledger, e);
+}
+
+void sink_advance(struct sink *s, int64_t t)
+{
+    if (s->ledger && !s->status)
+        ledger_advance(s->ledger, t);
+}
+
+/* ---- facts and notes ---- */
+
+void sink_fact(struct sink *s, const struct fact *fact)
+{
+    check(s, record_fact(s->job->record, fact, &s->error));
+}
+
+void sink_number(struct sink *s, const char *kind, const char *subject, const char *name,
+                 double number, const char *unit)
+{
+    struct fact f = {kind, subject, name, NULL, number, unit, s->tool};
+    sink_fact(s, &f);
+}
+
+void sink_text(struct sink *s, const char *kind, const char *subject, const char *name,
+               const char *text)
+{
+    struct fact f = {kind, subject, name, text, NAN, "", s->tool};
+    sink_fact(s, &f);
+}
+
+static void write_note(struct sink *s, const struct str *line)
+{
+    if (line->failed)
+        no_memory(s);
+    else
+        check(s, record_note(s->job->record, str_text(line), &s->error));
+}
+
+void sink_note(struct sink *s, const char *fmt, ...)
+{
+    struct str line = {0};
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    str_addf(&line, "\"%s\": %s", s->path, text);
+    write_note(s, &line);
+    str_clear(&line);
+}
+
+void sink_skip(struct sink *s, const char *reason, uint64_t count)
+{
+    size_t i = 0;
+    if (!count)
+        return;
+    while (i < s->skips && strcmp(s->skip[i].reason, reason))
+        i++;
+    if (i == SKIPS) {
+        s->skip[SKIPS - 1].reason = "other things";
+        i = SKIPS - 1;
+    } else if (i == s->skips) {
+        s->skip[s->skips++].reason = reason;
+    }
+    s->skip[i].count += count;
+}
+
+static void note_skips(struct sink *s)
+{
+    struct str line = {0};
+    if (!s->skips)
+        return;
+    str_addf(&line, "\"%s\": left out ", s->path);
+    for (size_t i = 0; i < s->skips; i++)
+        str_addf(&line, "%s%llu %s", i ? ", " : "", (unsigned long long)s->skip[i].count,
+                 s->skip[i].reason);
+    write_note(s, &line);
+    str_clear(&line);
+}
+
+/* ---- the end ---- */
+
+/* Each device was held from its first to its last activity. */
+static void release_devices(struct sink *s)
+{
+    for (uint32_t i = 0; i < SINK_DEVICES; i++) {
+        struct device_of *d = &s->device[i];
+        struct event e = {.kind = EVENT_DEVICE,
+                          .device = {.t = d->t1, .device = i, .pid = d->pid, .taken = false}};
+        if (d->held)
+            ledger_push(s->ledger, &e);
+    }
+}
+
+/* A device number of the file, as a fact's subject, becomes the recording's. */
+static int on_ledger_fact(void *arg, const struct fact *fact)
+{
+    struct sink *s = arg;
+    struct fact mine = *fact;
+    char subject[16];
+    mine.source = s->tool;
+    if (!strcmp(fact->kind, "launch") || !strcmp(fact->kind, "copy")) {
+        struct device_of *d = device(s, (uint32_t)strtoul(fact->subject, NULL, 10), NULL);
+        snprintf(subject, sizeof(subject), "%u", d ? d->number : 0);
+        mine.subject = subject;
+    }
+    sink_fact(s, &mine);
+    return STATUS_OK;
+}
+
+static void finish_ledger(struct sink *s)
+{
+    int64_t t0, t1;
+    release_devices(s);
+    ledger_finish(s->ledger, INT64_MIN);
+    ledger_facts(s->ledger, on_ledger_fact, s);
+    s->job->lost += ledger_lost(s->ledger);
+    if (!ledger_span(s->ledger, &t0, &t1))
+        return;
+    s->job->events = true;
+    t0 = to_recording(s, t0);
+    t1 = to_recording(s, t1);
+    s->job->t0 = t0 < s->job->t0 ? t0 : s->job->t0;
+    s->job->t1 = t1 > s->job->t1 ? t1 : s->job->t1;
+}
+
+int sink_finish(struct sink *s, struct error *e)
+{
+    if (s->ledger && !s->status)
+        finish_ledger(s);
+    note_skips(s);
+    if (!s->status)
+        check(s, record_commit(s->job->record, &s->error));
+    if (s->status && e)
+        *e = s->error;
+    return s->status;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace: what profilers' traces have in common: device activity, calls of the runtime, operators and
+ * ranges of threads. Kept in compact records (16 to 24 bytes each), in any order; trace_finish
+ * sorts them, joins activity to the call that asked for it, and pushes all into the sink by time.
+ *
+ * Times are int64 ns of the trace's clock; durations up to 2^44 ns (4.9 hours). Out of memory sets
+ * `failed`, later additions do nothing, and trace_finish says so.
+ */
+#ifndef GPUFEED_IMPORT_TRACE_H
+#define GPUFEED_IMPORT_TRACE_H
+
+#include "base/error.h"
+#include "import/sink.h"
+
+#define TRACE_NS_MAX ((INT64_C(1) << 44) - 1)
+#define TRACE_THREADS_MAX 4096u
+
+struct trace;
+
+struct trace *trace_new(struct sink *sink); /* NULL: out of memory */
+void trace_free(struct trace *t);           /* NULL is fine */
+
+/* A thread's number in the trace; TRACE_THREADS_MAX when there are too many. */
+uint32_t trace_thread(struct trace *t, uint32_t pid, uint32_t tid);
+
+struct trace_span {
+    int64_t t0, ns;
+    uint32_t correlation; /* of the call that asked for it; 0 unknown */
+    uint32_t device;      /* below SINK_DEVICES */
+    uint8_t kind;         /* enum span_kind */
+    bool host_copy, pageable;
+    uint64_t bytes;       /* of copies */
+};
+void trace_span(struct trace *t, const struct trace_span *s);
+
+/* What a call of the runtime is, by its name (trace_call_kind). */
+struct trace_call {
+    uint32_t resource;  /* its name, in the sink */
+    uint8_t kind;       /* enum call_kind */
+};
+/* Number of a call's name, for trace_call. Names are few and kept. */
+uint32_t trace_call_name(struct trace *t, const char *name, size_t len);
+void trace_call(struct trace *t, uint32_t thread, uint32_t name, int64_t t0, int64_t ns,
+                uint32_t correlation);
+
+/* An operator of the framework; resource: its name. Those inside another one are dropped. */
+void trace_code(struct trace *t, uint32_t thread, uint32_t resource, int64_t t0, int64_t ns);
+/* A range whose cause is known. */
+void trace_range(struct trace *t, uint32_t thread, enum cause cause, uint32_t resource, int64_t t0,
+                 int64_t ns);
+
+/* Number of spans so far. */
+size_t trace_spans(const struct trace *t);
+/* Is there one of this device? */
+bool trace_uses(const struct trace *t, uint32_t device);
+/* Pushes all. */
+int trace_finish(struct trace *t, struct error *e);
+
+#endif

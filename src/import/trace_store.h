@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace_store: the records of a trace. Internal to trace.c and trace_push.c.
+ */
+#ifndef GPUFEED_IMPORT_TRACE_STORE_H
+#define GPUFEED_IMPORT_TRACE_STORE_H
+
+#include "base/map.h"
+#include "import/trace.h"
+
+/* Device activity: 24 bytes. */
+struct span_record {
+    int64_t t0;
+    uint64_t ns : 44, device : 6, kind : 2, host_copy : 1, pageable : 1;
+    uint32_t correlation;
+    uint32_t bytes; /* index + 1 in trace.bytes; 0 none */
+};
+
+/* A call of the runtime: 24 bytes. */
+struct call_record {
+    int64_t t0;
+    uint64_t ns : 44, thread : 12;
+    uint32_t correlation;
+    uint16_t name; /* in trace.call_name */
+};
+
+/* An operator or range of one thread: 24 bytes. */
+struct op_record {
+    int64_t t0, ns;
+    uint32_t resource, cause;
+};
+
+struct op_records {
+    struct op_record *item; /* owned */
+    size_t count, cap, next; /* next: the first that was not pushed yet */
+    bool unsorted;
+};
+
+struct trace_thread {
+    uint32_t pid, tid;
+    struct op_records code, range;
+};
+
+struct trace {
+    struct sink *sink; /* borrowed */
+    bool failed;       /* out of memory */
+    struct trace_thread *thread; /* owned */
+    size_t thread_count, thread_cap;
+    uint32_t last_thread;
+    struct map thread_of; /* pid << 32 | tid -> number */
+    struct intern call_names;
+    struct trace_call *call_name; /* owned; same index, from 0 */
+    size_t call_name_count, call_name_cap;
+    struct span_record *spans; /* owned */
+    size_t span_count, span_cap;
+    struct call_record *calls; /* owned */
+    size_t call_count, call_cap;
+    uint64_t *bytes; /* owned; of copies */
+    size_t bytes_count, bytes_cap;
+    uint64_t devices; /* bit 1 << number: it has spans */
+    bool spans_unsorted, calls_unsorted;
+    uint32_t *call_of; /* owned; open addressing by correlation: index + 1 of a call */
+    size_t call_of_cap;
+};
+
+#endif
