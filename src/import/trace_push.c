@@ -11,6 +11,10 @@
 /* The ledger books in such steps: what it holds meanwhile stays small. */
 #define STEP_NS (20 * NS_PER_MS)
 
+/* A launch takes the CPU 2 to 20 us; one that takes longer waits for a full queue to drain, or loads
+ * its module, which it does once. */
+#define LAUNCH_MAX_NS (50 * NS_PER_US)
+
 /* ---- order ---- */
 
 static int spans_by_time(const void *pa, const void *pb)
@@ -126,7 +130,8 @@ static void push_call(struct trace *t, const struct call_record *c)
                       .op = {.t0 = c->t0, .t1 = c->t0 + (int64_t)c->ns, .pid = th->pid,
                              .tid = th->tid, .resource = n->resource, .kind = OP_CALL,
                              .cause = (uint8_t)call_name_cause((enum call_kind)n->kind),
-                             .awaits_device = n->kind == CALL_SYNC || n->kind == CALL_COPY}};
+                             .awaits_device = n->kind == CALL_SYNC || n->kind == CALL_COPY ||
+                                              (n->kind == CALL_LAUNCH && c->ns > LAUNCH_MAX_NS)}};
     sink_event(t->sink, &e);
 }
 

@@ -28,6 +28,9 @@ bool admit(struct event *e)
     case EVENT_WAIT:
         return e->wait.tid && in_order(e->wait.t_out, e->wait.t_wake) &&
                in_order(e->wait.t_wake, e->wait.t_in);
+    case EVENT_OP:
+        return e->op.tid && e->op.kind < OP_KINDS && e->op.cause < CAUSE_COUNT &&
+               in_order(e->op.t0, e->op.t1);
     case EVENT_THREAD:
         e->thread.name[sizeof(e->thread.name) - 1] = '\0';
         return e->thread.tid && in_order(e->thread.t, e->thread.t);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/unit.h"
 #include "ledger/admit.h"
+#include "ledger/foreign.h"
 #include "ledger/gap.h"
 
 #include <stdlib.h>
@@ -240,6 +241,8 @@ static void on_segment(void *arg, enum segment_class class, int64_t t0, int64_t 
         shares_add(&cause, CAUSE_LINK, 0, 1);
         break;
     default:
+        if (d->threads->foreign)
+            d->sums.awaited_ns += foreign_awaited(d->threads, t0, t1);
         break;
     }
     enum state state = class == SEGMENT_COMPUTE ? STATE_COMPUTE

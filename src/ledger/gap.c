@@ -3,6 +3,7 @@
 
 #include "base/unit.h"
 #include "ledger/crowd.h"
+#include "ledger/foreign.h"
 #include "ledger/turn.h"
 
 #include <stdio.h>
@@ -400,6 +401,10 @@ void gap_explain(struct threads *threads, const struct intern *names, const stru
     if (!gap->thread) {
         shares_add(ret, CAUSE_UNKNOWN, 0, gap->t1 - gap->t0);
         *evidence = EVIDENCE_DEVICE;
+        return;
+    }
+    if (threads->foreign) {
+        foreign_explain(threads, names, gap, ret, evidence, links);
         return;
     }
     x.b = gap->launch_t0 < gap->t0 ? gap->t0 : gap->launch_t0 > gap->t1 ? gap->t1 : gap->launch_t0;

@@ -129,6 +129,8 @@ static void tell_device(struct telling *t, const struct device *d)
         tell(t, "launch", subject, "mean_kernel_us",
              (double)s->kernel_ns / (double)NS_PER_US / (double)s->launches, "us");
     }
+    if (s->launches && d->threads->foreign)
+        tell(t, "launch", subject, "awaited_seconds", unit_seconds(s->awaited_ns), "s");
     if (s->gaps)
         tell(t, "launch", subject, "mean_gap_us",
              (double)s->gap_ns / (double)NS_PER_US / (double)s->gaps, "us");

@@ -189,6 +189,9 @@ void ledger_push(struct ledger *l, const struct event *event)
     case EVENT_LOST:
         ok = push_lost(l, &e->lost);
         break;
+    case EVENT_OP:
+        ok = threads_op(&l->threads, &e->op);
+        break;
     default:
         break;
     }

@@ -12,6 +12,8 @@ static void thread_free(struct thread *th)
     free(th->waits.item);
     free(th->wakes.item);
     free(th->calls.item);
+    for (int i = 0; i < OP_KINDS; i++)
+        ops_clear(&th->ops[i]);
     free(th);
 }
 
@@ -182,6 +184,13 @@ bool threads_call(struct threads *t, const struct event_call *e)
     return true;
 }
 
+bool threads_op(struct threads *t, const struct event_op *e)
+{
+    struct thread *th = threads_get(t, e->tid, e->pid);
+    t->foreign = true;
+    return th && ops_push(&th->ops[e->kind], e);
+}
+
 void threads_set_maker(struct threads *t, const struct thread *maker, const struct thread *hop)
 {
     map_put(&t->makers, maker->tgid, (uint64_t)maker->tid << 32 | hop->tid); /* a memo: may fail */
@@ -268,6 +277,8 @@ static size_t trim_thread(struct thread *th, int64_t horizon)
     while (th->wakes.first < th->wakes.count && th->wakes.item[th->wakes.first].t < horizon)
         th->wakes.first++;
     th->calls.first = calls_after(&th->calls, horizon);
+    for (int i = 0; i < OP_KINDS; i++)
+        ops_trim(&th->ops[i], horizon);
     COMPACT(th->waits);
     COMPACT(th->wakes);
     COMPACT(th->calls);

@@ -12,6 +12,7 @@
 #define GPUFEED_LEDGER_THREAD_H
 
 #include "base/map.h"
+#include "ledger/ops.h"
 #include "model/event.h"
 
 #define THREADS_WAITS_MAX 200000u
@@ -49,6 +50,7 @@ struct thread {
     struct waits waits;
     struct wakes wakes;
     struct calls calls;
+    struct ops ops[OP_KINDS]; /* of a foreign trace */
 };
 
 struct threads {
@@ -66,6 +68,7 @@ struct threads {
     struct map makers;   /* tgid -> tid of the maker << 32 | tid that it hands over to */
     size_t waits_held;
     uint64_t forgotten; /* waits dropped before their time to stay in bounds */
+    bool foreign;       /* a trace tells what threads were in, nothing tells of waits */
     bool sampled;       /* waits come from samples: so does what lies between them */
 };
 
@@ -77,6 +80,7 @@ struct thread *threads_get(struct threads *t, uint32_t tid, uint32_t tgid);
 bool threads_change(struct threads *t, const struct event_thread *e);
 bool threads_wait(struct threads *t, const struct event_wait *e);
 bool threads_call(struct threads *t, const struct event_call *e);
+bool threads_op(struct threads *t, const struct event_op *e);
 /* Which thread of a process makes its deliveries, and which one it wakes with them. */
 void threads_set_maker(struct threads *t, const struct thread *maker, const struct thread *hop);
 bool threads_maker(const struct threads *t, uint32_t tgid, const struct thread **ret_maker,

@@ -24,6 +24,7 @@ void report_init(struct report *r)
 {
     *r = (struct report){.exit_code = -1};
     r->tool.cpu_seconds = r->tool.peak_rss_bytes = r->tool.slowdown_bound = NAN;
+    r->awaited_ns = NAN;
     r->money.rate_per_hour = r->money.spent = r->money.waited = NAN;
     for (int i = 0; i < CAUSE_COUNT; i++)
         r->money.by_cause[i] = NAN;

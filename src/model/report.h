@@ -113,6 +113,8 @@ struct report {
     size_t finding_count, finding_cap;
     char **notes; /* one line each: what was lost or not permitted, and what brings it */
     size_t note_count, note_cap;
+    double awaited_ns; /* foreign traces: computing for which the hosts only waited, over all accelerators; NAN
+                          unknown. For the verdict, not shown */
     struct report_money money;
     struct report_verdict verdict;
 };

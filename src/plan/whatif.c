@@ -117,7 +117,8 @@ static void machines_from_rows(const struct whatif_ledger *l, struct whatif_mach
                           UINT64_C(1) << CAUSE_CPU_STARVED;
     double compute = of_span(l, (double)l->state_ns[STATE_COMPUTE]);
     double span = (double)l->span_ns;
-    ret->faster_max_speedup = speedup(l, compute);
+    double awaited = l->awaited_known ? of_span(l, l->awaited_ns) : compute;
+    ret->faster_max_speedup = speedup(l, awaited < compute ? awaited : compute);
     ret->faster_bounded = true;
     if (compute >= WHATIF_COMPUTE_BOUND * span)
         ret->more_help = 1;

@@ -17,6 +17,8 @@ struct whatif_ledger {
     int64_t span_ns; /* of the run */
     int64_t state_ns[STATE_COUNT];
     int64_t cause_ns[CAUSE_COUNT]; /* of wait, comm and copy rows */
+    bool awaited_known;
+    double awaited_ns; /* computing for which the hosts did nothing but wait (ledger/foreign.h) */
 };
 
 struct whatif_fix {
@@ -52,7 +54,8 @@ struct whatif_machines {
 
 /*
  * Infinite speed: kernels take no time, all else stays as it is. Without a replay: all computing
- * goes, all waiting stays.
+ * goes, all waiting stays; where it is known for how much of the computing the host only waited
+ * (foreign traces), no more than that goes.
  *
  * More accelerators: twice as many, each with its own launching thread, take turns at the same
  * deliveries, from the same workers, cores and storage. They help when the run then ends at least

@@ -2,6 +2,7 @@
 #include "record/fill.h"
 
 #include "base/str.h"
+#include "base/unit.h"
 
 #include <math.h>
 
@@ -44,6 +45,20 @@ static int add(struct recording *db, struct report *r, size_t i, sqlite3_stmt *s
     return ok ? STATUS_OK : fill_no_memory(db, e);
 }
 
+/* What the verdict needs and nobody is shown. */
+static int fill_awaited(struct recording *db, struct report *r, struct error *e)
+{
+    sqlite3_stmt *s AUTOFINAL = NULL;
+    if (sqlite3_prepare_v2(db->db, "SELECT sum(number) FROM fact WHERE kind = 'launch' "
+                           "AND name = 'awaited_seconds' AND number >= 0", -1, &s, NULL) ||
+        sqlite3_step(s) != SQLITE_ROW)
+        return recording_error(db, e, "reading its facts");
+    double seconds = sqlite3_column_double(s, 0);
+    if (sqlite3_column_type(s, 0) != SQLITE_NULL && isfinite(seconds))
+        r->awaited_ns = seconds * (double)NS_PER_S;
+    return STATUS_OK;
+}
+
 int fill_facts(struct recording *db, struct report *r, struct error *e)
 {
     sqlite3_stmt *s AUTOFINAL = NULL;
@@ -66,5 +81,5 @@ int fill_facts(struct recording *db, struct report *r, struct error *e)
         if (rc != SQLITE_DONE)
             return recording_error(db, e, "reading its facts");
     }
-    return STATUS_OK;
+    return fill_awaited(db, r, e);
 }
