@@ -21,4 +21,6 @@ SELECT c.seconds AS "waited [s]",
             THEN 'warning' ELSE 'info' END AS "severity",
        c.share * run.seconds AS "gain_seconds"
 FROM cause c, run, job j LEFT JOIN pipeline p ON p.place = 1
-WHERE c.cause = 'prepare' AND c.share >= 0.08;
+WHERE c.cause = 'prepare' AND c.share >= 0.08
+  -- A trace of the launching process shows the wait, not why the loader is slow.
+  AND NOT EXISTS (SELECT 1 FROM fact WHERE kind = 'trace');

@@ -89,7 +89,7 @@ static void device_facts(struct kineto *k)
         if (k->device[i].sms > 0)
             sink_number(k->sink, "gpu", subject, "sm_count", (double)k->device[i].sms, "count");
         if (k->device[i].memory > 0)
-            sink_number(k->sink, "gpu", subject, "memory", (double)k->device[i].memory, "bytes");
+            sink_number(k->sink, "gpu", subject, "memory_total", (double)k->device[i].memory, "bytes");
     }
 }
 
@@ -104,7 +104,6 @@ static void facts(struct kineto *k)
     sink_skip(k->sink, "texts that are no UTF-8", k->scan.bad_utf8);
     sink_skip(k->sink, "numbers that are none (NaN, Infinity)", k->scan.nans);
     if (!trace_spans(k->trace)) {
-        sink_text(k->sink, "job", "", "device_unseen", "the trace has no activity of a device");
         sink_note(k->sink, k->cpu_events ? "the trace holds work of the CPU alone: was the profiler asked for "
                                            "ProfilerActivity.CUDA?"
                                          : "the trace holds no event that tells where time went");

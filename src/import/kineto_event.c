@@ -295,14 +295,19 @@ static uint32_t name_of(struct kineto *k, struct piece p)
     return k->names[slot].resource;
 }
 
+static bool begins(const struct kineto *k, const struct event_in *ev, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return ev->name.len >= n && !memcmp(text_at(k, ev->name), prefix, n);
+}
+
 /* torch.utils.data names its iterator: enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ */
-static bool take_loader(struct kineto *k, const struct event_in *ev, uint32_t thread, int64_t t0,
+static void take_loader(struct kineto *k, const struct event_in *ev, uint32_t thread, int64_t t0,
                         int64_t ns)
 {
-    static const char prefix[] = "enumerate(Data"; /* DataLoader, DataPipe */
     const char *name = text_at(k, ev->name);
-    if (ev->name.len < sizeof(prefix) || memcmp(name, prefix, sizeof(prefix) - 1))
-        return false;
+    if (!begins(k, ev, "enumerate(Data")) /* DataLoader, DataPipe */
+        return;
     bool workers = contains(name, ev->name.len, "MultiProcessing");
     k->multi_loader |= workers;
     k->single_loader |= !workers;
@@ -310,14 +315,20 @@ static bool take_loader(struct kineto *k, const struct event_in *ev, uint32_t th
                 sink_resource(k->sink, workers ? "the DataLoader's workers"
                                                : "the DataLoader in the training thread"),
                 t0, ns);
-    return true;
 }
 
-static void take_annotation(struct kineto *k, const struct event_in *ev)
+/* Traces of 2021 call annotations operators: ranges around many of them that tell of no work themselves. */
+static bool is_annotation(const struct kineto *k, const struct event_in *ev)
 {
-    static const char step[] = "ProfilerStep#";
-    if (ev->name.len >= sizeof(step) && !memcmp(text_at(k, ev->name), step, sizeof(step) - 1))
-        k->steps++;
+    static const char *const prefixes[] = {"ProfilerStep#", "Optimizer.", "## ", "nccl:",
+                                           "DistributedDataParallel.", "enumerate("};
+    if (ev->category == ANNOTATION)
+        return true;
+    char c = ev->name.len ? *text_at(k, ev->name) : 0;
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+        if (c == *prefixes[i] && begins(k, ev, prefixes[i]))
+            return true;
+    return false;
 }
 
 static void take_thread_event(struct kineto *k, const struct event_in *ev, int64_t t0, int64_t ns)
@@ -331,10 +342,9 @@ static void take_thread_event(struct kineto *k, const struct event_in *ev, int64
         const char *name = text_at(k, ev->name);
         trace_call(k->trace, thread, trace_call_name(k->trace, name, ev->name.len), t0, ns,
                    (uint32_t)ev->correlation);
-    } else if (take_loader(k, ev, thread, t0, ns)) {
-        return;
-    } else if (ev->category == ANNOTATION) {
-        take_annotation(k, ev);
+    } else if (is_annotation(k, ev)) {
+        take_loader(k, ev, thread, t0, ns);
+        k->steps += begins(k, ev, "ProfilerStep#");
     } else {
         trace_code(k->trace, thread, name_of(k, ev->name), t0, ns);
     }

@@ -150,9 +150,22 @@ void sink_start(struct sink *s, int64_t ns, int64_t unix_ns)
     s->shifted = true;
 }
 
-void sink_length(struct sink *s, int64_t ns)
+/* Ranks of one job run at the same time; files of other times are moved to the start of the first. */
+static void move_beside(struct sink *s, int64_t t0, int64_t t1)
 {
-    int64_t each = ns / WINDOWS;
+    struct sink_job *j = s->job;
+    if (j->t0 > j->t1 || (to_recording(s, t0) < j->t1 && to_recording(s, t1) > j->t0))
+        return;
+    if (s->shifted)
+        sink_note(s, "it was recorded at another time than the files before it; is it of the same job?");
+    if (__builtin_sub_overflow(j->t0, t0, &s->shift))
+        s->shift = 0;
+}
+
+void sink_extent(struct sink *s, int64_t t0, int64_t t1)
+{
+    int64_t each = t1 > t0 ? (t1 - t0) / WINDOWS : 0;
+    move_beside(s, t0, t1);
     if (!s->job->window_ns)
         s->job->window_ns = each < WINDOW_MIN_NS ? WINDOW_MIN_NS : each > NS_PER_S ? NS_PER_S : each;
 }
@@ -348,6 +361,14 @@ static int on_ledger_fact(void *arg, const struct fact *fact)
     return STATUS_OK;
 }
 
+/* That the ledger comes from a trace: rules tell it from a live one by this. */
+static void tell_tool(struct sink *s)
+{
+    char subject[16];
+    snprintf(subject, sizeof(subject), "%zu", s->file + 1);
+    sink_text(s, "trace", subject, "tool", s->tool);
+}
+
 static void finish_ledger(struct sink *s)
 {
     int64_t t0, t1;
@@ -358,6 +379,7 @@ static void finish_ledger(struct sink *s)
     if (!ledger_span(s->ledger, &t0, &t1))
         return;
     s->job->events = true;
+    tell_tool(s);
     t0 = to_recording(s, t0);
     t1 = to_recording(s, t1);
     s->job->t0 = t0 < s->job->t0 ? t0 : s->job->t0;

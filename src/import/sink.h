@@ -40,9 +40,10 @@ void sink_workload(struct sink *s, uint32_t pid, const char *text);
 
 /* One instant on both clocks. */
 void sink_start(struct sink *s, int64_t ns, int64_t unix_ns);
-/* About how long the file's time is, so that the chart gets windows that fit; before the first
- * event. Unknown: windows of 1 s. */
-void sink_length(struct sink *s, int64_t ns);
+/* From when to when the file tells, so that the chart gets windows that fit; after sink_start, before the
+ * first event. Unknown: windows of 1 s. A file that was recorded at another time than those before it is
+ * shown beside them, with a note. */
+void sink_extent(struct sink *s, int64_t t0, int64_t t1);
 
 /* ---- what ---- */
 

@@ -15,6 +15,9 @@
  * its module, which it does once. */
 #define LAUNCH_MAX_NS (50 * NS_PER_US)
 
+/* Questions to the runtime are part of what asks them, unless they take long. */
+#define CALL_TOLD_NS (250 * NS_PER_US)
+
 /* ---- order ---- */
 
 static int spans_by_time(const void *pa, const void *pb)
@@ -126,9 +129,12 @@ static void push_call(struct trace *t, const struct call_record *c)
 {
     const struct trace_thread *th = &t->thread[c->thread];
     const struct trace_call *n = &t->call_name[c->name];
+    if (n->kind == CALL_OTHER && c->ns < CALL_TOLD_NS)
+        return;
     struct event e = {.kind = EVENT_OP,
                       .op = {.t0 = c->t0, .t1 = c->t0 + (int64_t)c->ns, .pid = th->pid,
-                             .tid = th->tid, .resource = n->resource, .kind = OP_CALL,
+                             .tid = th->tid, .resource = n->kind == CALL_LAUNCH ? 0 : n->resource,
+                             .kind = OP_CALL,
                              .cause = (uint8_t)call_name_cause((enum call_kind)n->kind),
                              .awaits_device = n->kind == CALL_SYNC || n->kind == CALL_COPY ||
                                               (n->kind == CALL_LAUNCH && c->ns > LAUNCH_MAX_NS)}};
@@ -166,14 +172,14 @@ static void push_all(struct trace *t)
     }
 }
 
-static int64_t length(const struct trace *t)
+static int64_t end_of(const struct trace *t)
 {
-    int64_t end = INT64_MIN;
+    int64_t end = t->spans[0].t0;
     for (size_t i = 0; i < t->span_count; i++) {
         int64_t t1 = t->spans[i].t0 + (int64_t)t->spans[i].ns;
         end = t1 > end ? t1 : end;
     }
-    return t->span_count ? end - t->spans[0].t0 : 0;
+    return end;
 }
 
 int trace_finish(struct trace *t, struct error *e)
@@ -184,7 +190,8 @@ int trace_finish(struct trace *t, struct error *e)
     }
     if (t->failed)
         return error_set(e, STATUS_MEMORY, "out of memory reading the trace");
-    sink_length(t->sink, length(t));
+    if (t->span_count)
+        sink_extent(t->sink, t->spans[0].t0, end_of(t));
     push_all(t);
     return STATUS_OK;
 }

@@ -198,6 +198,8 @@ static void book_held(struct device *d, int64_t t0, int64_t t1, const struct eve
     gap_explain(d->threads, d->names, &gap, &parts, &evidence, NULL);
     d->sums.gaps++;
     d->sums.gap_ns += t1 - t0;
+    if (d->threads->foreign && th)
+        d->sums.late_ns += shares_of(&parts, CAUSE_UNKNOWN);
     account_add(&d->account, t1, STATE_WAIT, &parts, pid, d->calls_only ? EVIDENCE_BOUND : evidence);
 }
 

@@ -27,6 +27,7 @@ struct device_sums {
     uint64_t launches, pageable_bytes, pinned_bytes, pageable_copies;
     int64_t gap_ns, kernel_ns, pageable_ns;
     uint64_t gaps;
+    int64_t late_ns;    /* of a foreign trace: launched work did not begin */
     int64_t awaited_ns; /* of a foreign trace (foreign.h) */
 };
 

@@ -89,6 +89,11 @@ static bool has_finding(const struct report *r, const char *id)
     return false;
 }
 
+static bool foreign(const struct report *r)
+{
+    return r->mode && !strcmp(r->mode, "foreign trace");
+}
+
 /* Devices could not be looked at: that no time stands in the ledger says nothing. */
 static bool devices_unseen(const struct report *r)
 {
@@ -211,6 +216,7 @@ static char *sentence(const struct report *r, const struct sums *s, const char *
     double faster = r->verdict.faster_accelerator_max_speedup;
     if (!r->accelerator_count || s->total <= 0) {
         str_add(&out, devices_unseen(r) ? "What the job did on its accelerators was not seen."
+                      : foreign(r)      ? "The trace shows no work of an accelerator."
                       : r->cut_short    ? "The recording ends before an accelerator was seen."
                                         : "The job never held an accelerator.");
     } else {
