@@ -2,11 +2,11 @@
 -- id: prepare-cpu-bound
 -- severity: warning
 -- title: The GPU waits for CPU work on the data
--- why: Decoding, augmenting and collating cost more CPU than the job's cores give: {share} of the
+-- why: What the job does to its data (such as decoding, augmenting, collating) costs more CPU than the job's cores give: {share} of the
 --   accelerator's time.
--- fix: Make the work cheaper or do it once: store the data already decoded and resized, use a faster
---   decoder (libjpeg-turbo, a SIMD build of Pillow), move augmentation to the GPU, or take a machine
---   with more cores{_workers}.
+-- fix: Make the work cheaper or do it once: store the data already prepared (decoded, resized,
+--   tokenised), use a faster library for its costliest step (for JPEG images libjpeg-turbo or
+--   Pillow-SIMD), move that step to the GPU, or take a machine with more cores{_workers}.
 -- scenario: away prepare
 -- source: doc/rules.md#prepare-cpu-bound
 SELECT c.seconds AS "waited [s]",
