@@ -70,9 +70,7 @@ int db_error(sqlite3 *db, struct error *e, const char *path, const char *doing)
     if (status == STATUS_OK)
         status = STATUS_SYSTEM;
     if (status == STATUS_FULL)
-        return error_set(e, status,
-                         "\"%s\": no space left %s; what was recorded until then stays readable",
-                         path, doing);
+        return error_set(e, status, "\"%s\": no space left %s", path, doing);
     if (status == STATUS_MEMORY)
         return error_set(e, status, "\"%s\": out of memory %s", path, doing);
     return error_set(e, status, "\"%s\": failed %s: %s%s%s", path, doing,

@@ -145,8 +145,12 @@ int fill_chains(struct recording *db, const struct fill_meta *m, struct report *
     sqlite3_stmt *s AUTOFINAL = NULL, *links AUTOFINAL = NULL;
     int rc, status, failed = 0;
     if ((status = prepare(db,
-                          "SELECT number, t0, ns, accelerator, cause, resource FROM chain_wait "
-                          "WHERE ns > 0 ORDER BY ns DESC, number LIMIT 256",
+                          "WITH place AS (SELECT number, row_number() OVER (ORDER BY "
+                          FILL_DEVICE("id") ", number) - 1 AS at FROM device) "
+                          "SELECT c.number, c.t0, c.ns, "
+                          "coalesce(p.at, 4096), c.cause, c.resource FROM chain_wait c LEFT JOIN "
+                          "place p ON p.number = c.accelerator WHERE c.ns > 0 "
+                          "ORDER BY c.ns DESC, c.number LIMIT 256",
                           &s, e)) ||
         (status = prepare(db, "SELECT who, did FROM chain_link WHERE chain = ? ORDER BY position",
                           &links, e)))

@@ -16,6 +16,9 @@ struct fill_meta {
     bool finished;
 };
 
+/* SQL: the device number at the end of an id. Devices are listed in its order. */
+#define FILL_DEVICE(id) "CAST(replace(" id ", rtrim(" id ", '0123456789'), '') AS INTEGER)"
+
 /* Each reads one kind of thing into r; on failure r holds what was read so far. */
 int fill_meta(struct recording *db, struct report *r, struct fill_meta *ret, struct error *e);
 /* Accelerators and rows; makes each accelerator's rows add up to its ns, and sets span_ns

@@ -83,8 +83,8 @@ static int read_accelerators(struct recording *db, struct report *r, struct numb
     sqlite3_stmt *s AUTOFINAL = NULL;
     int rc, failed = 0, status;
     if ((status = prepare(db,
-                          "SELECT number, id, name, simulated FROM device ORDER BY number "
-                          "LIMIT 4096",
+                          "SELECT number, id, name, simulated FROM device "
+                          "ORDER BY " FILL_DEVICE("id") ", number LIMIT 4096",
                           &s, e)))
         return status;
     while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
@@ -286,12 +286,12 @@ int fill_windows(struct recording *db, const struct fill_meta *m, struct report 
 {
     /* Rows outside the span are shown at its ends. */
     static const char sql[] =
-        "SELECT dense_rank() OVER (ORDER BY accelerator) - 1 AS at, b, state, cause, ns FROM ("
-        "SELECT d.number AS accelerator, "
+        "SELECT dense_rank() OVER (ORDER BY device, accelerator) - 1 AS at, b, state, cause, ns FROM ("
+        "SELECT d.number AS accelerator, " FILL_DEVICE("d.id") " AS device, "
         "CAST(max(0, min(r.t0 - ?1, ?3)) AS INTEGER) / ?2 AS b, r.state AS state, "
         "r.cause AS cause, sum(r.ns) AS ns FROM device d LEFT JOIN ledger_row r "
         "ON r.accelerator = d.number GROUP BY d.number, b, r.state, r.cause) "
-        "ORDER BY accelerator, b, state, cause";
+        "ORDER BY at, b, state, cause";
     sqlite3_stmt *s AUTOFINAL = NULL;
     int64_t width = bucket_ns(r, m), origin = m->span_t0;
     int rc, status = prepare(db, sql, &s, e);

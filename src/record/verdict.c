@@ -13,7 +13,6 @@
 #define COMPUTE_LIMITED 0.8 /* of all time: then no cause limits the job */
 #define SPEEDUP_TOLD 1.005  /* below it a fix is named without a figure */
 #define READ_MS_MAX 1e9     /* a mean beyond it is no measurement */
-#define WORTH_TELLING 0.05  /* unknown or unseen time above this is said */
 
 /* "41 % it waited for storage": the clause of each cause; %s takes " RESOURCE" or "". */
 static const char *const clauses[CAUSE_COUNT] = {
@@ -235,28 +234,6 @@ static char *sentence(const struct report *r, const struct sums *s, const char *
     return out.data;
 }
 
-/* Time that no row explains is said, with why. */
-static bool note_unknown(struct report *r, const struct sums *s)
-{
-    char share[32];
-    struct str line = {0};
-    bool ok = true;
-    if (s->cause[CAUSE_UNKNOWN] > WORTH_TELLING * s->total) {
-        str_addf(&line, "%s of the time has no known cause: nothing that the %s saw explains it",
-                 unit_format_share(share, sizeof(share), s->cause[CAUSE_UNKNOWN] / s->total),
-                 r->mode && *r->mode ? r->mode : "recording");
-        ok = !line.failed && fill_note(r, str_text(&line));
-    }
-    if (ok && s->unseen > WORTH_TELLING * s->total) {
-        str_reset(&line);
-        str_addf(&line, "%s of the time was not seen: device activity was lost or not recorded",
-                 unit_format_share(share, sizeof(share), s->unseen / s->total));
-        ok = !line.failed && fill_note(r, str_text(&line));
-    }
-    str_clear(&line);
-    return ok;
-}
-
 bool verdict_fill(struct report *r, const struct price_verdict *price)
 {
     struct sums s;
@@ -270,5 +247,5 @@ bool verdict_fill(struct report *r, const struct price_verdict *price)
     v->more_accelerators_help = price->more_accelerators_help;
     v->limited_by = mem_strdup(limited_by);
     v->sentence = sentence(r, &s, price->first_fix);
-    return v->limited_by && v->sentence && note_unknown(r, &s);
+    return v->limited_by && v->sentence;
 }
