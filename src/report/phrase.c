@@ -182,7 +182,7 @@ void phrase_cost(const struct report *r, struct str *out)
     char buf[BUF];
     if (isfinite(t->cpu_seconds)) {
         str_addf(out, "%s of CPU", unit_format_ns(buf, sizeof(buf), unit_ns(t->cpu_seconds)));
-        if (r->span_ns > 0)
+        if (r->span_ns >= NS_PER_S) /* in less, getting ready is all that the share would tell */
             str_addf(
                 out, " (%s of a core)",
                 unit_format_share(buf, sizeof(buf), t->cpu_seconds / unit_seconds(r->span_ns)));
