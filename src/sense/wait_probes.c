@@ -2,10 +2,10 @@
 #include "sense/wait_probes.h"
 
 #include "base/mem.h"
-#include "base/rootfs.h"
 #include "bpf/wait.h"
 #include "model/event.h"
 #include "sense/elf_symbol.h"
+#include "sense/process.h"
 #include "sense/uprobe_multi.h"
 
 #include "wait.skel.h"
@@ -118,38 +118,10 @@ static bool is_libc(const char *file)
            strncmp(file, "ld-musl-", 8) == 0;
 }
 
-static bool is_libcuda(const char *file)
-{
-    return strncmp(file, "libcuda.so", 10) == 0;
-}
-
-/* The first mapped file that fits, as a path that leads there from our mount namespace. */
-static bool find_mapped(uint32_t pid, bool (*fits)(const char *file), char *buf, size_t size)
-{
-    char path[64];
-    struct str text = {0};
-    bool found = false;
-    snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-    if (rootfs_read(NULL, path, &text, NULL) == STATUS_OK) {
-        char *save = NULL;
-        for (char *line = text.data ? strtok_r(text.data, "\n", &save) : NULL; line && !found;
-             line = strtok_r(NULL, "\n", &save)) {
-            const char *file = strchr(line, '/');
-            const char *last = file ? strrchr(file, '/') + 1 : NULL;
-            if (last && fits(last)) {
-                int n = snprintf(buf, size, "/proc/%u/root%s", pid, file);
-                found = n > 0 && (size_t)n < size;
-            }
-        }
-    }
-    str_clear(&text);
-    return found;
-}
-
 void wait_probes_init(struct wait_probes *p, const struct wait_load *l)
 {
     char path[PATH_MAX];
-    if (find_mapped((uint32_t)getpid(), is_libc, path, sizeof(path)))
+    if (process_maps((uint32_t)getpid(), is_libc, path, sizeof(path)))
         attach_library(p, l, path);
 }
 
@@ -174,7 +146,7 @@ void wait_probes_seen(struct wait_probes *p, const struct wait_load *l, uint32_t
     waits++;
     map_put(&p->seen, tgid, waits);
     if ((waits == LOOK_FIRST || waits == LOOK_SECOND || waits == LOOK_LAST) &&
-        find_mapped(tgid, is_libc, path, sizeof(path)))
+        process_maps(tgid, is_libc, path, sizeof(path)))
         attach_library(p, l, path);
 }
 
@@ -243,7 +215,7 @@ int wait_probes_cuda(struct wait_probes *p, const struct wait_load *l, const cha
                      uint32_t pid, struct error *e)
 {
     char found[PATH_MAX];
-    if (!path && !find_mapped(pid, is_libcuda, found, sizeof(found)))
+    if (!path && !process_maps(pid, process_is_libcuda, found, sizeof(found)))
         return error_set(e, STATUS_MISSING, "process %u has no libcuda.so loaded", pid);
     return attach_entries(p, l, path ? path : found, e);
 }
