@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +19,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#define PROBE "libgpufeed-probe.so"
 #define ROOM (32 * MIB)
-#define LEFT_S 3600 /* a folder this old without its owner was left behind */
+#define LEFT_S 3600 /* a folder this old without a lock file was left behind */
+/* Everybody may put a file into it, nobody list it or touch another's file. */
+#define SHARED_MODE 01733
 
 /* Containers have a /dev/shm of 64 MiB, or less; each process of the job wants 4 MiB. */
 static bool roomy(const char *dir)
@@ -30,38 +32,46 @@ static bool roomy(const char *dir)
     return statvfs(dir, &fs) == 0 && (double)fs.f_bavail * (double)fs.f_frsize >= (double)ROOM;
 }
 
-/* A running process of the job may still write to a ring of it. */
-static void look_for_writer(void *arg, const char *name)
+/* Ours, and whoever read it has gone. A folder without its lock file may be about to get one. */
+static bool is_left_behind(int folder)
 {
-    bool *ret_alive = arg;
-    long pid = strtol(name, NULL, 10);
-    *ret_alive |= pid > 0 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+    struct stat st;
+    if (fstat(folder, &st) || st.st_uid != geteuid() ||
+        ((st.st_mode & 07777) != 0700 && (st.st_mode & 07777) != SHARED_MODE))
+        return false;
+    int lock = openat(folder, RING_LOCK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (lock < 0)
+        return errno == ENOENT && time(NULL) - st.st_mtime > LEFT_S;
+    bool left = flock(lock, LOCK_EX | LOCK_NB) == 0;
+    close(lock);
+    return left;
 }
 
 static void sweep_one(void *arg, const char *name)
 {
     const char *base = arg;
     char path[PATH_MAX];
-    struct stat st;
-    bool writer = false;
     if (strncmp(name, "gpufeed-", 8) || strlen(name) != strlen("gpufeed-XXXXXX"))
         return;
     snprintf(path, sizeof(path), "%s/%s", base, name);
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return;
-    bool ours = fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 077) == 0;
-    if (ours && time(NULL) - st.st_mtime > LEFT_S && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-        rootfs_each(NULL, path, look_for_writer, &writer) && !writer)
+    if (is_left_behind(fd))
         ringdir_remove(path);
     close(fd);
 }
 
+/* Held until we end, in whatever way; -1: there is none, and nobody will miss it. */
 static int lock_dir(const char *dir)
 {
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0)
-        flock(fd, LOCK_SH | LOCK_NB);
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/" RING_LOCK, dir);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return -1;
+    fchmod(fd, 0644); /* whatever the umask is */
+    flock(fd, LOCK_SH | LOCK_NB);
     return fd;
 }
 
@@ -76,6 +86,8 @@ int ringdir_make(char *buf, size_t size, int *ret_lock, struct error *e)
         int n = snprintf(buf, size, "%s/gpufeed-XXXXXX", base[i % bases]);
         if (n > 0 && (size_t)n < size && mkdtemp(buf)) {
             *ret_lock = lock_dir(buf);
+            if (geteuid() == 0) /* the job may change its user: sudo -u, setpriv, su */
+                chmod(buf, SHARED_MODE);
             rootfs_each(NULL, base[i % bases], sweep_one, (void *)base[i % bases]);
             return STATUS_OK;
         }
@@ -143,11 +155,21 @@ bool ringdir_beside(char *buf, size_t size, const char *const *names)
     return false;
 }
 
+bool ringdir_sim(char *buf, size_t size)
+{
+    static const char *const names[] = {"sim", "../lib/gpufeed/sim", NULL};
+    return ringdir_beside(buf, size, names);
+}
+
+bool ringdir_is_probe(const char *path)
+{
+    const char *last = strrchr(path, '/');
+    return last && !strcmp(last + 1, PROBE);
+}
+
 char *ringdir_probe_env(void)
 {
-    static const char *const names[] = {"src/probe/libgpufeed-probe.so",
-                                        "../lib/gpufeed/libgpufeed-probe.so",
-                                        "libgpufeed-probe.so", NULL};
+    static const char *const names[] = {"src/probe/" PROBE, "../lib/gpufeed/" PROBE, PROBE, NULL};
     char path[PATH_MAX];
     if (!ringdir_beside(path, sizeof(path), names))
         return mem_strdup("GPUFEED_PROBE=missing");

@@ -4,7 +4,7 @@
  *
  * The probe creates one file per process, $GPUFEED_RING_DIR/PID.ring (mode
  * 0600), maps it and is its only writer; gpufeed maps it and is its only
- * reader. `head` counts records ever written, `tail` records ever read; a
+ * reader, which takes the file's name away once it has it open. `head` counts records ever written, `tail` records ever read; a
  * record is at slot (n % capacity). The writer never waits: when full it
  * counts into `lost` and leaves. All times are CLOCK_MONOTONIC ns; device times
  * have been converted by the probe with the pair in the last RING_CLOCK record.
@@ -21,6 +21,7 @@
 #define RING_CAPACITY 65536u /* records; a power of two */
 #define RING_DIR_ENV "GPUFEED_RING_DIR"
 #define RING_NONE "none" /* PID.none, empty: there was no room for PID.ring */
+#define RING_LOCK "lock" /* the reader holds a flock on it; nobody does: there is no reader any more */
 #define RING_DEVICES 64
 
 enum ring_kind {

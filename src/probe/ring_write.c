@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -85,6 +86,20 @@ static bool map_file(struct ring_writer *w, int64_t now)
     return true;
 }
 
+/* A reader that was killed leaves its lock file, and nobody would ever remove our ring. */
+static bool is_deserted(const char *dir)
+{
+    char path[4096 + 8];
+
+    snprintf(path, sizeof(path), "%s/" RING_LOCK, dir);
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool deserted = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    close(fd);
+    return deserted;
+}
+
 bool ring_writer_open(struct ring_writer *w, const char *dir, int64_t now)
 {
     char name[4096], temporary[4096 + 8];
@@ -95,6 +110,10 @@ bool ring_writer_open(struct ring_writer *w, const char *dir, int64_t now)
     int n = snprintf(name, sizeof(name), "%s/%d.ring", dir, (int)getpid());
     if (n < 0 || (size_t)n >= sizeof(name)) {
         errno = ENAMETOOLONG;
+        return false;
+    }
+    if (is_deserted(dir)) {
+        errno = EPIPE;
         return false;
     }
     snprintf(temporary, sizeof(temporary), "%s.new", name);

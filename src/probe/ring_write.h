@@ -26,7 +26,8 @@ struct ring_writer {
     uint64_t lost_count;
 };
 
-/* Makes dir/PID.ring for this process. False (errno set) leaves *w unusable but closable. */
+/* Makes dir/PID.ring for this process. False (errno set; EPIPE: the reader has gone) leaves *w
+ * unusable but closable. */
 bool ring_writer_open(struct ring_writer *w, const char *dir, int64_t now);
 
 /* Appends n records, or counts those that do not fit. Thread-safe. */

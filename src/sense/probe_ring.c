@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/unit.h"
+#include "sense/process.h"
 #include "sense/ring_events.h"
 
 #include <dirent.h>
@@ -48,23 +49,27 @@ static uint64_t file_key(ino_t ino, const char *name)
     return key;
 }
 
-static void ring_free(struct probe_rings *r, struct ring *ring)
+/* Both sides have it open: without a name its memory goes with them, however they end. */
+static void remove_name(struct probe_rings *r, const struct ring *ring)
 {
     struct stat st;
 
-    map_remove(&r->seen, file_key(ring->file.ino, ring->file_name));
     /* not the file of a later process that got the same number */
     if (fstatat(r->dir_fd, ring->file_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         st.st_ino == ring->file.ino && st.st_dev == ring->file.dev)
         unlinkat(r->dir_fd, ring->file_name, 0);
-    ring_file_close(&ring->file);
-    free(ring);
 }
 
 static void ring_leave(struct ring *ring)
 {
     ring_file_close(&ring->file);
     free(ring);
+}
+
+static void ring_free(struct probe_rings *r, struct ring *ring)
+{
+    map_remove(&r->seen, file_key(ring->file.ino, ring->file_name));
+    ring_leave(ring);
 }
 
 void probe_rings_free(struct probe_rings *r)
@@ -175,6 +180,47 @@ static void name_process(struct ring *ring)
     snprintf(ring->process, sizeof(ring->process), "%s", comm[0] ? comm : "process");
 }
 
+/*
+ * Another user's file is read only if that user's process is one of the job: where root measures,
+ * everybody may put files into the folder (measure/ringdir.h).
+ */
+static bool is_of_job(uid_t owner, uint32_t pid)
+{
+    uid_t user;
+
+    return owner == geteuid() ||
+           (process_user(pid, &user) && user == owner && process_descends(pid, (uint32_t)getpid()));
+}
+
+static void refuse_stranger(struct probe_rings *r, const char *name)
+{
+    if (!r->strangers++)
+        probe_rings_add_note(r,
+                             "ring file \"%s\" was left alone: it is another user's, and no "
+                             "running process of the job wrote it",
+                             name);
+}
+
+static void note_unreadable(struct probe_rings *r, const char *name, const struct error *why)
+{
+    struct stat st;
+
+    if (fstatat(r->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        (why->status != STATUS_DENIED &&
+         !is_of_job(st.st_uid, (uint32_t)strtoul(name, NULL, 10)))) {
+        refuse_stranger(r, name);
+        return;
+    }
+    if (why->status == STATUS_DENIED)
+        probe_rings_add_note(r,
+                             "GPU activity of process %ld was not seen: it runs as another user; "
+                             "run gpufeed itself as root (sudo gpufeed run ...)",
+                             strtol(name, NULL, 10));
+    else
+        probe_rings_add_note(r, "%s", why->text);
+    r->totals.blind++;
+}
+
 static int adopt(struct probe_rings *r, const char *name, struct error *e)
 {
     struct error why = {0};
@@ -187,11 +233,16 @@ static int adopt(struct probe_rings *r, const char *name, struct error *e)
     }
     if (ring_file_open(&ring->file, r->dir_fd, name, &why) != STATUS_OK) {
         free(ring);
-        probe_rings_add_note(r, "%s", why.text);
-        r->totals.blind++;
+        note_unreadable(r, name, &why);
+        return STATUS_OK;
+    }
+    if (!is_of_job(ring->file.owner, ring_file_writer(&ring->file))) {
+        ring_leave(ring);
+        refuse_stranger(r, name);
         return STATUS_OK;
     }
     str_copy(ring->file_name, sizeof(ring->file_name), name);
+    remove_name(r, ring);
     name_process(ring);
     ring->complete_until = ring->last_sign = ring->file.start_ns;
     for (size_t i = 0; i < RING_DEVICES; i++)
@@ -205,6 +256,14 @@ static int adopt(struct probe_rings *r, const char *name, struct error *e)
 static void adopt_none(struct probe_rings *r, const char *name)
 {
     struct ring ring = {.file.pid = (uint32_t)strtoul(name, NULL, 10)};
+    struct stat st;
+
+    if (fstatat(r->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return;
+    if (!is_of_job(st.st_uid, ring.file.pid)) {
+        refuse_stranger(r, name);
+        return;
+    }
     name_process(&ring);
     r->totals.blind++;
     probe_rings_add_note(r,

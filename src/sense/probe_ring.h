@@ -8,7 +8,9 @@
  * nothing is missing. A device is known by its UUID, so that two processes
  * with other ordinals (CUDA_VISIBLE_DEVICES) agree. A process that ends
  * without releasing its devices gets its release made up at its last sign of
- * life. Its file is removed once it is read to the end.
+ * life. A ring's file loses its name as soon as it is open here: a kill of either
+ * side leaves nothing behind. Files of other users are read only if a process of that
+ * user below the calling one wrote them.
  * Single-threaded; the folder is not owned.
  */
 #ifndef GPUFEED_SENSE_PROBE_RING_H
@@ -25,7 +27,7 @@ struct probe_rings;
 
 /* NULL and *e filled when the folder cannot be read or memory is out. */
 struct probe_rings *probe_rings_new(const char *dir, struct error *e);
-/* Removes the files of processes that are gone; takes NULL. */
+/* Takes NULL. */
 void probe_rings_free(struct probe_rings *r);
 
 struct probe_accelerator {

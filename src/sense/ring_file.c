@@ -71,6 +71,9 @@ static int open_checked(struct ring_file *f, const char *name, struct error *e)
         return error_errno(e, "cannot look at ring file \"%s\"", name);
     if (!S_ISREG(st.st_mode))
         return refuse(e, name, "not a regular file");
+    if (st.st_nlink > 1)
+        return refuse(e, name, "it has a second name");
+    f->owner = st.st_uid;
     f->dev = st.st_dev;
     f->ino = st.st_ino;
     if (!read_at(f->fd, &header, sizeof(header), 0))
@@ -209,6 +212,15 @@ static bool process_runs(uint32_t pid)
     text[n] = '\0';
     const char *after_name = strrchr(text, ')');
     return after_name && after_name[1] == ' ' && !strchr("ZX", after_name[2]);
+}
+
+uint32_t ring_file_writer(const struct ring_file *f)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+    if (fcntl(f->fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0)
+        return (uint32_t)lock.l_pid;
+    return f->pid;
 }
 
 bool ring_file_alive(const struct ring_file *f, int64_t alive_ns, int64_t now)

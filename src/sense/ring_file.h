@@ -20,6 +20,7 @@ struct ring_file {
     int fd;
     dev_t dev;
     ino_t ino;
+    uid_t owner;
     uint32_t pid, capacity, header_bytes;
     uint32_t cuda_version, cupti_version;
     int64_t start_ns;
@@ -45,6 +46,9 @@ void ring_file_taken(struct ring_file *f, size_t records);
 
 /* Device `index` of the ring as text-safe values; false while its uuid is not known. */
 bool ring_file_device(struct ring_file *f, unsigned index, struct ring_device *ret);
+
+/* The process that holds the ring's lock, by its number here; without one the number in its name. */
+uint32_t ring_file_writer(const struct ring_file *f);
 
 /* Whether the process that writes the ring still runs: it holds its lock, or it is in /proc and
  * its last sign of life is not old. */
