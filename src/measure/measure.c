@@ -6,6 +6,7 @@
 #include "base/rootfs.h"
 #include "base/str.h"
 #include "ledger/ledger.h"
+#include "measure/driver.h"
 #include "measure/ringdir.h"
 #include "measure/watcher.h"
 #include "plan/replay_log.h"
@@ -53,7 +54,9 @@ struct measure {
     struct map workloads; /* pids whose names are written */
     struct replay_cursor cursor[REPLAY_CONSUMERS_MAX];
     struct map holders;  /* (device, pid) that hold */
+    uint32_t root;       /* the job's first process */
     bool attached;       /* calls are seen from outside: one made-up device */
+    struct driver_looks looks;
     const char *blind;   /* why devices are not seen at all; NULL: they are */
     int status;          /* of the recording: the first failure */
     struct error error;
@@ -212,11 +215,12 @@ static int open_recording(struct measure *m, struct error *e)
     return record_create(m->o.path, &meta, &m->record, e);
 }
 
-/* Empty counts as not set, as for the driver. */
+/* Empty counts as not set, as for the driver. The probe of a gpufeed around us gives way: the
+ * nearest one measures. */
 static bool injected_already(void)
 {
     const char *set = getenv("CUDA_INJECTION64_PATH");
-    return set && *set;
+    return set && *set && !ringdir_is_probe(set);
 }
 
 static int make_environment(struct measure *m, struct error *e)
@@ -286,20 +290,50 @@ const char *const *measure_environment(const struct measure *m)
 /* ---- watching ---- */
 
 /* A device whose driver calls alone are seen: their numbers are not known, so it is one. */
-static void attach_calls(struct measure *m, uint32_t pid)
+static void attach_calls(struct measure *m)
 {
+    char path[PATH_MAX];
     struct error e = {0};
-    struct event taken = {.kind = EVENT_DEVICE,
-                          .device = {.t = measure_now(), .pid = pid, .taken = true}};
-    if (wait_bpf_attach_cuda(m->watcher.bpf, NULL, pid, &e)) {
+    struct event taken = {.kind = EVENT_DEVICE, .device = {.pid = m->root, .taken = true}};
+    uint32_t user = driver_find(m->root, true, path, sizeof(path));
+    if (!user)
+        return;
+    if (wait_bpf_attach_cuda(m->watcher.bpf, path, user, &e)) {
+        m->blind = "its driver calls could not be watched";
         note(m, e.text);
         return;
     }
     m->attached = true;
-    ledger_calls_only(m->ledger);
+    taken.device.t = measure_now();
     check(m, record_accelerator(m->record, 0, "attached:0", "accelerator (driver calls only)",
-                                false, &m->error));
+                                driver_is_simulated(user, path), &m->error));
     on_event(m, &taken);
+}
+
+/* A job that runs already is seen by its driver calls, once it has loaded the driver. */
+static void begin_attached(struct measure *m)
+{
+    char line[400];
+    if (m->watcher.bpf) {
+        ledger_calls_only(m->ledger);
+        attach_calls(m);
+        return;
+    }
+    m->blind = driver_calls_unseen(m->o.no_bpf, line, sizeof(line));
+    note(m, line);
+}
+
+/* While no process of the job has a ring: is one of them out of the probe's reach? */
+static void look_for_users(struct measure *m, int64_t now)
+{
+    char line[400];
+    bool seen = m->o.attach ? m->attached : probe_rings_totals(m->rings).processes > 0;
+    if (m->blind || seen || !driver_look_is_due(&m->looks, now))
+        return;
+    if (m->o.attach)
+        attach_calls(m);
+    else if ((m->blind = driver_unseen(m->ring_dir, line, sizeof(line))))
+        note(m, line);
 }
 
 void measure_watch(struct measure *m, pid_t pid)
@@ -320,10 +354,9 @@ void measure_watch(struct measure *m, pid_t pid)
         check(m, record_mode(m->record, "sampler", &m->error));
     if (watcher_sees(&m->watcher))
         ledger_watch_waits(m->ledger);
-    if (m->o.attach && m->watcher.bpf)
-        attach_calls(m, (uint32_t)pid);
-    else if (m->o.attach)
-        m->blind = "driver calls of a running job are seen with CAP_BPF and CAP_PERFMON only";
+    m->root = (uint32_t)pid;
+    if (m->o.attach)
+        begin_attached(m);
     sources_start(&m->sources, &so, measure_now());
     m->sources_started = true;
 }
@@ -365,6 +398,7 @@ int measure_tick(struct measure *m, struct error *e)
         sources_sample(&m->sources, now);
         m->sampled = now;
     }
+    look_for_users(m, now);
     if (now - m->committed >= COMMIT_NS) {
         commit(m);
         m->committed = now;
@@ -416,6 +450,9 @@ static void note_no_device(struct measure *m)
     struct fact unseen = {"job", "", "device_unseen", m->blind, NAN, "", "gpufeed"};
     if (m->blind)
         on_fact(m, &unseen);
+    else if (m->o.attach)
+        note(m, "neither the process nor one below it has loaded libcuda.so: nothing to account "
+                "for (does -p name the job's first process?)");
     else
         note(m, m->o.sim_dir ? "the job never took an accelerator: nothing to account for (is it a "
                                "CUDA program?)"
