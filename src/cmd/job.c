@@ -53,6 +53,7 @@ void job_restore(const struct job *job, const char *const *env)
     }
     signal(SIGPIPE, job->pipe_was);
     signal(SIGXFSZ, job->size_was);
+    signal(SIGCHLD, job->child_was);
     sigprocmask(SIG_SETMASK, &job->was, NULL);
 }
 
@@ -76,7 +77,6 @@ static _Noreturn void child(const struct job *job, int gate, int report, char *c
 int job_fork(struct job *job, char *const *argv, const char *const *env, struct error *e)
 {
     int gate[2], report[2];
-    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (pipe2(gate, O_CLOEXEC))
         return error_errno(e, "cannot make a pipe");
     if (pipe2(report, O_CLOEXEC)) {
@@ -109,6 +109,7 @@ void job_go(struct job *job)
 {
     ssize_t n;
     int err = 0;
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (write(job->gate, "g", 1) < 0)
         job->exec_errno = 0; /* the child was killed at the gate: reaping tells */
     close(job->gate);

@@ -4,7 +4,7 @@
  * signals on and collects how it ended.
  *
  * The child waits at a gate until job_go, so that observers can attach to its
- * pid before the command's first instruction. The caller's process becomes the
+ * pid before the command's first instruction. Then the caller's process becomes the
  * subreaper: what the job leaves behind becomes our child, and Yama lets us look at it.
  */
 #ifndef GPUFEED_CMD_JOB_H
@@ -26,7 +26,7 @@ struct job {
     int gate;     /* writing end; -1 once open */
     int report;   /* reading end: errno of a failed exec */
     sigset_t was; /* the signal mask that the job gets back */
-    void (*pipe_was)(int), (*size_was)(int); /* and what SIGPIPE and SIGXFSZ did */
+    void (*pipe_was)(int), (*size_was)(int), (*child_was)(int); /* what SIGPIPE, ... did */
     bool ended;
     int code;        /* as a shell would say it */
     int exec_errno;  /* 0: the command was started */

@@ -111,7 +111,7 @@ static void watch(struct measure *m, const struct record_command *o, int pidfd)
     while (measure_now() < end && !p[0].revents && !p[1].revents) {
         poll(p, 2, measure_poll_ms(m));
         if (measure_tick(m, &e))
-            say(cmd_record.name, "%s; the rest is not recorded", e.text);
+            say(cmd_record.name, "%s; what was recorded until now stays readable", e.text);
     }
     close(p[0].fd);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/cmd.h"
 #include "cmd/job.h"
-#include "cmd/say.h"
 #include "cmd/options.h"
+#include "cmd/say.h"
+#include "cmd/signals.h"
 #include "measure/ringdir.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
+#include <signal.h>
 #include <unistd.h>
 
 /* A command that forks away gets this long to take a device in what it left behind. */
@@ -51,7 +52,8 @@ struct run_options {
     struct live_options live;
     char sim_dir[PATH_MAX];
     char sim_devices[48];
-    char **argv; /* of the command */
+    char **argv;           /* of the command */
+    char folder[PATH_MAX]; /* made for a recording that had no room where it should go; "" none */
 };
 
 enum { OPT_REPORT = LIVE_LAST, OPT_SIMULATE };
@@ -63,7 +65,6 @@ static const struct option long_options[] = {LIVE_OPTIONS,
 
 static bool simulate(struct run_options *o, const char *devices, const char **bad)
 {
-    static const char *const names[] = {"sim", "../lib/gpufeed/sim", NULL};
     const char *set = getenv("GPUFEED_SIM_DEVICES"), *text = devices ? devices : set ? set : "1";
     char *end;
     long n = strtol(text, &end, 10);
@@ -71,7 +72,7 @@ static bool simulate(struct run_options *o, const char *devices, const char **ba
         *bad = "--simulate wants 1 to 16 accelerators";
     snprintf(o->sim_devices, sizeof(o->sim_devices), "GPUFEED_SIM_DEVICES=%ld", n);
     setenv("GPUFEED_SIM_DEVICES", strchr(o->sim_devices, '=') + 1, 1); /* for NVML, in here */
-    if (!ringdir_beside(o->sim_dir, sizeof(o->sim_dir), names))
+    if (!ringdir_sim(o->sim_dir, sizeof(o->sim_dir)))
         *bad = "the simulated accelerator is not beside this program: run it from its build folder "
                "or install it";
     o->live.measure.sim_dir = o->sim_dir;
@@ -108,57 +109,74 @@ static void title_of(char *const *argv, struct str *title)
         str_addf(title, "%s%s", title->len ? " " : "", *argv);
 }
 
-/* Signals that end a run come through a descriptor; the job keeps their usual effect. */
-static int open_signals(sigset_t *was)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
-    sigaddset(&set, SIGQUIT);
-    sigaddset(&set, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &set, was);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-/* The terminal sends Ctrl-C to the job itself; what was sent to us alone is passed on. True: a
- * signal came when the job had ended, so it is for us. */
-static bool pass_signals(int fd, const struct job *job)
-{
-    struct signalfd_siginfo si;
-    bool ours = false;
-    while (read(fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
-        if (si.ssi_signo == SIGCHLD)
-            continue;
-        if (job->ended)
-            ours = true;
-        else if (si.ssi_code <= 0)
-            kill(job->pid, (int)si.ssi_signo);
-    }
-    return ours;
-}
-
 /* Measures until the command ended and nothing that it left behind holds a device, or somebody
  * asks to stop waiting for that. */
-static void measure_until_end(struct measure *m, struct job *job, int signals)
+static void measure_until_end(struct measure *m, struct job *job, struct signals *signals)
 {
     struct error e = {0};
     int64_t ended = 0;
     for (;;) {
-        struct pollfd p = {.fd = signals, .events = POLLIN};
+        struct pollfd p = {.fd = signals->fd, .events = POLLIN};
         poll(&p, 1, measure_poll_ms(m));
-        bool stop = pass_signals(signals, job);
+        bool stop = job->ended && signals_came(signals);
+        if (!job->ended)
+            signals_pass(signals, job->pid);
         if (measure_tick(m, &e))
-            say(cmd_run.name, "%s; the job goes on, the rest is not recorded", e.text);
+            say(cmd_run.name, "%s; the job goes on, what was recorded until now stays readable",
+                e.text);
         bool left = job_reap(job);
         if (!job->ended)
             continue;
-        if (!ended)
+        if (!ended) {
             ended = measure_now();
+            signals_job_ended(signals);
+        }
         if (stop || !left || (!measure_holds_device(m) && measure_now() - ended > FORKED_AWAY_NS))
             return;
     }
+}
+
+/* A new folder of our own for temporary files; "" none can be made. */
+static void make_folder(char *buf, size_t size)
+{
+    const char *tmp = getenv("TMPDIR");
+    const char *const base[] = {tmp && tmp[0] == '/' ? tmp : "/tmp", "/tmp"};
+    for (size_t i = 0; i < sizeof(base) / sizeof(base[0]); i++) {
+        int n = snprintf(buf, size, "%s/gpufeed-run-XXXXXX", base[i]);
+        if (n > 0 && (size_t)n < size && mkdtemp(buf))
+            return;
+    }
+    buf[0] = '\0';
+}
+
+static void remove_recording(const struct run_options *o)
+{
+    unlink(o->live.path);
+    if (o->folder[0])
+        rmdir(o->folder);
+}
+
+/* Where the recording cannot be written, it goes among the temporary files. NULL: unmeasured. */
+static struct measure *begin(struct run_options *o)
+{
+    struct error e = {0}, again = {0};
+    struct measure *m = NULL;
+    char place[PATH_MAX];
+    if (!measure_open(&o->live.measure, &m, &e))
+        return m;
+    const char *slash = strrchr(o->live.path, '/');
+    make_folder(o->folder, sizeof(o->folder));
+    int n = snprintf(place, sizeof(place), "%s/%s", o->folder, slash ? slash + 1 : o->live.path);
+    if (o->folder[0] && n < (int)sizeof(place)) {
+        str_copy(o->live.path, sizeof(o->live.path), place);
+        if (!measure_open(&o->live.measure, &m, &again)) {
+            say(cmd_run.name, "%s; the recording goes to \"%s\"", e.text, o->live.path);
+            return m;
+        }
+        rmdir(o->folder);
+    }
+    say(cmd_run.name, "%s; the command runs unmeasured", e.text);
+    return NULL;
 }
 
 static int cannot_run(const char *command, int err)
@@ -168,13 +186,13 @@ static int cannot_run(const char *command, int err)
 }
 
 /* The job with nobody watching: what is left when measuring cannot begin. */
-static int run_unmeasured(struct job *job, int signals)
+static int run_unmeasured(struct job *job, struct signals *signals)
 {
     job_go(job);
     while (!job->ended) {
-        struct pollfd p = {.fd = signals, .events = POLLIN};
+        struct pollfd p = {.fd = signals->fd, .events = POLLIN};
         poll(&p, 1, -1);
-        pass_signals(signals, job);
+        signals_pass(signals, job->pid);
         job_reap(job);
     }
     return job->code;
@@ -186,14 +204,15 @@ static int become_job(const struct run_options *o, struct measure *m, const stru
 {
     say(cmd_run.name, "%s; the command runs unmeasured", e->text);
     if (m)
-        unlink(o->live.path);
+        remove_recording(o);
     job_restore(job, env);
     measure_close(m);
     execvp(o->argv[0], o->argv);
     return cannot_run(o->argv[0], errno);
 }
 
-static int measured(struct run_options *o, struct measure *m, struct job *job, int signals)
+static int measured(struct run_options *o, struct measure *m, struct job *job,
+                    struct signals *signals)
 {
     struct error e = {0};
     measure_watch(m, job->pid);
@@ -203,7 +222,7 @@ static int measured(struct run_options *o, struct measure *m, struct job *job, i
         say(cmd_run.name, "%s", e.text);
     measure_close(m);
     if (job->exec_errno) {
-        unlink(o->live.path);
+        remove_recording(o);
         return cannot_run(o->argv[0], job->exec_errno);
     }
     int shown = show_recording(&cmd_run, o->live.path, &o->live.show, stderr);
@@ -212,11 +231,17 @@ static int measured(struct run_options *o, struct measure *m, struct job *job, i
     return job->code == 0 && shown == EXIT_FINDINGS ? EXIT_FINDINGS : job->code;
 }
 
+static int let_run(struct run_options *o, struct measure *m, struct job *job,
+                   struct signals *signals)
+{
+    signals_start_witness(signals);
+    return m ? measured(o, m, job, signals) : run_unmeasured(job, signals);
+}
+
 static int run(int argc, char **argv)
 {
     struct run_options o = {0};
     struct job job = {.gate = -1};
-    struct measure *m = NULL;
     struct error e = {0};
     struct str title = {0};
     int code = parse(argc, argv, &o);
@@ -230,13 +255,14 @@ static int run(int argc, char **argv)
     o.live.measure.path = o.live.path;
     o.live.measure.title = str_text(&title);
     o.live.measure.version = GPUFEED_VERSION;
-    int signals = open_signals(&job.was);
+    struct signals signals;
+    job.child_was = signal(SIGCHLD, SIG_DFL); /* ignored, the job's end would not be told */
+    signals_open(&signals);
+    job.was = signals.was;
     /* that our report's reader goes, or our file grows too large, is no failure of the job */
     job.pipe_was = signal(SIGPIPE, SIG_IGN);
     job.size_was = signal(SIGXFSZ, SIG_IGN);
-    int rc = measure_open(&o.live.measure, &m, &e);
-    if (rc)
-        say(cmd_run.name, "%s; the command runs unmeasured", e.text);
+    struct measure *m = begin(&o);
     const char *env[16] = {0};
     char *sim = !m && o.live.measure.sim_dir
                     ? ringdir_sim_env("LD_LIBRARY_PATH=", o.live.measure.sim_dir, true)
@@ -251,8 +277,8 @@ static int run(int argc, char **argv)
     if (job_fork(&job, o.argv, env, &e))
         code = become_job(&o, m, &job, env, &e);
     else
-        code = m ? measured(&o, m, &job, signals) : run_unmeasured(&job, signals);
-    close(signals);
+        code = let_run(&o, m, &job, &signals);
+    signals_close(&signals);
     free(sim);
     str_clear(&title);
     return code;
