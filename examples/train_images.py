@@ -342,14 +342,18 @@ def main(argv):
     truth = Truth()
     device = open_device(args)
     begin = time.monotonic()
-    train(args, device, truth)
+    stopped = False
+    try:
+        train(args, device, truth)
+    except KeyboardInterrupt:
+        stopped = True
     end = time.monotonic()
     device.close()
     if args.log:
         truth.write(args.log, args, device, begin, end)
     print(f"{truth.steps} steps in {end - begin:.2f} s on {device.name}, "
           f"{truth.seconds['load_wait']:.2f} s waiting for data", file=sys.stderr)
-    return 0
+    return 130 if stopped else 0
 
 
 if __name__ == "__main__":
