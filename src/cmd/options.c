@@ -25,8 +25,8 @@ bool live_option(struct live_options *o, int option, const char *value, const ch
 {
     switch (option) {
     case 'o':
-        if (!str_copy(o->path, sizeof(o->path), value))
-            *bad = "the name after -o is too long";
+        if (!value[0] || !str_copy(o->path, sizeof(o->path), value))
+            *bad = value[0] ? "the name after -o is too long" : "-o wants the name of a file";
         return true;
     case 'q':
         o->show.quiet = true;

@@ -50,10 +50,12 @@ static bool own_option(void *arg, int option, const char *value, const char **ba
 {
     struct record_command *o = arg;
     char *end;
+    long pid;
     switch (option) {
     case 'p':
-        o->pid = (pid_t)strtol(value, &end, 10);
-        if (*end || o->pid <= 0)
+        pid = strtol(value, &end, 10);
+        o->pid = (pid_t)pid;
+        if (*end || pid <= 0 || pid > INT_MAX)
             *bad = "-p wants the number of a process";
         return true;
     case 'd':
@@ -95,65 +97,93 @@ static void name_job(struct record_command *o)
     say_default_path(o->live.path, sizeof(o->live.path), comm, o->pid);
 }
 
-/* Until the job ends, the time is up, or somebody asks to stop. */
-static void watch(struct measure *m, const struct record_command *o, int pidfd)
+/* From here on Ctrl-C ends the measurement, not the program. */
+static int open_signals(void)
 {
-    struct error e = {0};
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGHUP);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to be told */
     sigprocmask(SIG_BLOCK, &set, NULL);
-    int64_t end = o->duration < 0 ? INT64_MAX : measure_now() + o->duration;
-    struct pollfd p[2] = {{.fd = signalfd(-1, &set, SFD_CLOEXEC), .events = POLLIN},
-                          {.fd = pidfd, .events = POLLIN}};
+    return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+/* Until the job ends, the time is up, or somebody asks to stop. */
+static void watch(struct measure *m, const struct record_command *o, int pidfd, int signals)
+{
+    struct error e = {0};
+    int64_t end, now = measure_now();
+    if (o->duration < 0 || __builtin_add_overflow(now, o->duration, &end))
+        end = INT64_MAX;
+    struct pollfd p[2] = {{.fd = signals, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
     while (measure_now() < end && !p[0].revents && !p[1].revents) {
         poll(p, 2, measure_poll_ms(m));
         if (measure_tick(m, &e))
             say(cmd_record.name, "%s; what was recorded until now stays readable", e.text);
     }
-    close(p[0].fd);
+}
+
+/* A descriptor that tells of the job's end; negative: a status. */
+static int open_job(pid_t pid, struct error *e)
+{
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd < 0 && (errno == EINVAL || errno == ENOENT)) /* older and newer kernels */
+        return error_set(e, STATUS_INPUT, "%d is a thread: give -p the number of its process",
+                         (int)pid);
+    if (fd < 0)
+        return error_errno(e, "cannot watch process %d", (int)pid);
+    if (kill(pid, 0) && errno == EPERM) {
+        close(fd);
+        return error_set(e, STATUS_DENIED,
+                         "process %d is another user's: watch it as that user or as root",
+                         (int)pid);
+    }
+    return fd;
+}
+
+static int measured(struct record_command *o, int pidfd, int signals)
+{
+    struct measure *m = NULL;
+    struct error e = {0};
+    name_job(o);
+    o->live.measure.path = o->live.path;
+    o->live.measure.title = o->title;
+    o->live.measure.version = GPUFEED_VERSION;
+    o->live.measure.attach = true;
+    if (measure_open(&o->live.measure, &m, &e))
+        return cmd_fail(&cmd_record, &e);
+    measure_watch(m, o->pid);
+    watch(m, o, pidfd, signals);
+    if (measure_finish(m, -1, &e))
+        say(cmd_record.name, "%s", e.text);
+    measure_close(m);
+    int code = show_recording(&cmd_record, o->live.path, &o->live.show, stdout);
+    if (!o->live.show.quiet && !o->live.show.json)
+        say_recording(o->live.path);
+    return code;
 }
 
 static int record(int argc, char **argv)
 {
     struct record_command o = {0};
-    struct measure *m = NULL;
     struct error e = {0};
     int code = parse(argc, argv, &o);
     if (code >= 0)
         return code;
-    int pidfd = (int)syscall(SYS_pidfd_open, o.pid, 0);
-    if (pidfd < 0) {
-        error_errno(&e, "cannot watch process %d", (int)o.pid);
+    int pidfd = open_job(o.pid, &e);
+    if (pidfd < 0)
         return cmd_fail(&cmd_record, &e);
+    int signals = open_signals();
+    if (signals < 0) {
+        error_errno(&e, "cannot wait for signals");
+        code = cmd_fail(&cmd_record, &e);
+    } else {
+        code = measured(&o, pidfd, signals);
+        close(signals);
     }
-    if (kill(o.pid, 0) && errno == EPERM) {
-        error_set(&e, STATUS_DENIED, "process %d is another user's: watch it as that user or as root",
-                  (int)o.pid);
-        close(pidfd);
-        return cmd_fail(&cmd_record, &e);
-    }
-    name_job(&o);
-    o.live.measure.path = o.live.path;
-    o.live.measure.title = o.title;
-    o.live.measure.version = GPUFEED_VERSION;
-    o.live.measure.attach = true;
-    int rc = measure_open(&o.live.measure, &m, &e);
-    if (rc) {
-        close(pidfd);
-        return cmd_fail(&cmd_record, &e);
-    }
-    measure_watch(m, o.pid);
-    watch(m, &o, pidfd);
-    if (measure_finish(m, -1, &e))
-        say(cmd_record.name, "%s", e.text);
-    measure_close(m);
     close(pidfd);
-    code = show_recording(&cmd_record, o.live.path, &o.live.show, stdout);
-    if (!o.live.show.quiet && !o.live.show.json)
-        say_recording(o.live.path);
     return code;
 }
 

@@ -87,6 +87,8 @@ static bool own_option(void *arg, int option, const char *value, const char **ba
     if (option != OPT_REPORT)
         return live_option(&o->live, option, value, bad);
     o->live.show.to = value;
+    if (!value[0])
+        *bad = "--report wants the name of a file";
     return true;
 }
 

@@ -51,6 +51,8 @@ bool show_option(struct show_options *o, int option, const char *value, const ch
         return true;
     case SHOW_HTML:
         o->html = value;
+        if (!value[0])
+            *bad = "--html wants the name of a file";
         return true;
     case SHOW_FAIL_ON:
         o->fail_on = severity_of_name(value);

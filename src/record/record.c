@@ -55,17 +55,32 @@ bool record_recognise(const void *head, size_t size)
     return size >= 72 && !memcmp((const char *)head + 68, id, 4); /* its place in SQLite's header */
 }
 
+/* Another gpufeed writes it, or somebody reads it at this moment: SQLite's locks tell. */
+static bool is_in_use(int fd, pid_t *ret)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    bool used = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    *ret = lock.l_pid;
+    return used;
+}
+
 /* Only what is empty or a recording may be replaced. */
 static int remove_old(const char *path, struct error *e)
 {
     unsigned char head[72] = {0};
     struct stat st;
+    pid_t user;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return errno == ENOENT ? STATUS_OK : error_errno(e, "cannot write \"%s\"", path);
     bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
     ssize_t n = regular ? read(fd, head, sizeof(head)) : -1;
+    bool in_use = regular && is_in_use(fd, &user);
     close(fd);
+    if (in_use)
+        return error_set(e, STATUS_INPUT,
+                         "\"%s\" is in use by process %d; choose another name with -o", path,
+                         (int)user);
     if (n != 0 && !record_recognise(head, n > 0 ? (size_t)n : 0))
         return error_set(e, STATUS_INPUT,
                          "\"%s\" exists and is no recording; choose another name with -o", path);

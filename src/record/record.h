@@ -46,8 +46,8 @@ struct record_end {
     double slowdown_bound; /* share; NAN unknown */
 };
 
-/* Makes a new recording at path. An older recording there is replaced; any
- * other file is left alone (STATUS_INPUT). */
+/* Makes a new recording at path. An older recording there is replaced; one that is still being
+ * written, and any other file, is left alone (STATUS_INPUT). */
 int record_create(const char *path, const struct record_meta *meta, struct record **ret,
                   struct error *e);
 /* One in memory, for read.h's record_report_memory and for check.c. */

@@ -113,6 +113,27 @@ def test_no_place_is_left_behind_by_a_command_that_cannot_run(folder, root):
     assert r.code in (126, 127) and list((folder / "tmp").iterdir()) == [], r
 
 
+def test_an_empty_name_is_no_name(folder):
+    for option in ("-o", "--report", "--html"):
+        r = gf.gpufeed("run", option, "", "--", "touch", folder / "ran", cwd=folder)
+        assert r.code == 2 and option in r.err and list(folder.iterdir()) == [], r
+
+
+def test_a_recording_that_is_being_written_is_not_replaced(folder):
+    """Every rank of a job under the same -o: each keeps what it measured."""
+    first = gf.start(gf.GPUFEED, "run", "--simulate", "-q", "-o", folder / "r.gpufeed", "--", gf.JOBS, "kernels", "150",
+                     "20")
+    gf.wait_for(lambda: (folder / "r.gpufeed").exists())
+    time.sleep(0.7)
+    second = gf.gpufeed("run", "--simulate", "-o", folder / "r.gpufeed", "--", gf.JOBS, "kernels", "5", "5",
+                        env=gf.environment(TMPDIR=folder))
+    assert second.code == 0 and f"in use by process {first.pid}" in second.err, second
+    assert gf.finish(first).code == 0
+    assert gf.report(folder / "r.gpufeed")["span_seconds"] > 2.5
+    at = re.search(r"the recording goes to \"([^\"]+)\"", second.err)[1]
+    assert gf.report(at)["span_seconds"] < 2
+
+
 # ---- what is printed -------------------------------------------------------------------------
 
 
@@ -284,3 +305,37 @@ def test_ctrl_c_stops_the_example_without_a_traceback(folder):
     os.killpg(child.pid, signal.SIGINT)
     r = gf.finish(child)
     assert r.code == 130 and "Traceback" not in r.err and "Verdict" in r.err, r
+
+
+def test_a_thread_is_no_process(folder):
+    import threading
+    over, seen = threading.Event(), []
+    thread = threading.Thread(target=lambda: (seen.append(threading.get_native_id()), over.wait()))
+    thread.start()
+    gf.wait_for(lambda: seen)
+    r = gf.gpufeed("record", "-p", seen[0], "-d", "1", cwd=folder)
+    over.set()
+    assert r.code == 2 and "thread" in gf.one_line(r.err), r
+
+
+def test_a_duration_without_end(folder):
+    child = gf.start("sleep", "1.5")
+    r = gf.gpufeed("record", "-p", child.pid, "-d", "2500000h", "-o", folder / "r.gpufeed")
+    child.communicate()
+    assert r.code == 0 and r.seconds > 1, r
+
+
+def test_ctrl_c_at_any_moment_ends_a_record_well(folder):
+    """Also while the kernel's side is being loaded."""
+    child = gf.start("sleep", "20")
+    try:
+        for after in (0.02, 0.1, 0.3):
+            recorder = gf.start(gf.GPUFEED, "record", "-p", child.pid, "-o", folder / f"{after}.gpufeed")
+            gf.wait_for(lambda: (folder / f"{after}.gpufeed").exists())
+            time.sleep(after)
+            os.kill(recorder.pid, signal.SIGINT)
+            r = gf.finish(recorder)
+            assert r.code == 0 and "Verdict" in r.out, r
+    finally:
+        gf.kill_group(child)
+        child.communicate()

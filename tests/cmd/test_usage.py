@@ -71,7 +71,7 @@ BAD_VALUES = [
     ["--price", "abc"], ["--price", "-1"], ["--price", "nan"], ["--price", "inf"], ["--price", "1e999"],
     ["--price", ""], ["--price", "28x"], ["--price", "0x1p4000"], ["--currency", ""],
     ["--currency", "E\x1b[31mR"], ["--currency", "E" * 5000], ["--currency", "E\nR"],
-    ["--fail-on", "sometimes"], ["--fail-on", ""], ["--rules", "/no/such/folder"]]
+    ["--html", ""], ["--fail-on", "sometimes"], ["--fail-on", ""], ["--rules", "/no/such/folder"]]
 
 
 @pytest.mark.parametrize("bad", BAD_VALUES, ids=lambda b: "=".join(b)[:30])
@@ -98,7 +98,7 @@ def test_a_wrong_number_of_devices(n, folder):
 
 
 @pytest.mark.parametrize("argv", [["-p", "0"], ["-p", "-1"], ["-p", "abc"], ["-p", "1x"], ["-p", ""],
-                                  ["-p", "99999999999999999999"]])
+                                  ["-p", "99999999999999999999"], ["-p", "4294967297"]])
 def test_a_wrong_pid(argv, folder):
     wrong_usage(gf.gpufeed("record", *argv, "-d", "1", cwd=folder), hint=False)
     assert list(folder.iterdir()) == []
