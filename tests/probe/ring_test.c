@@ -4,6 +4,7 @@
 #include "probe/ring_write.h"
 #include "sense/probe_ring.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -267,13 +269,12 @@ static void test_killed_writer(void **state)
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, NULL, 0), child);
     snprintf(path, sizeof(path), "%s/%d.ring", dir, (int)child);
-    assert_int_equal(stat(path, &st), 0);
+    assert_int_not_equal(stat(path, &st), 0); /* its name went when it was opened */
     assert_int_equal(probe_rings_poll(r, now_ns(), count, &c, &e), STATUS_OK);
     assert_int_equal(c.spans, RING_CAPACITY - 1);
     assert_int_equal(c.released, 1);
     assert_int_equal(c.lost_count, 5);
     assert_true(probe_rings_complete_until(r) == INT64_MAX);
-    assert_int_not_equal(stat(path, &st), 0); /* read to its end: removed */
     probe_rings_free(r);
     close(ready[0]);
     close(ready[1]);
@@ -505,12 +506,14 @@ static void test_cut_short(void **state)
     good_file(path, &h, (uint32_t)getpid(), 12288 + 64 * 64);
     h.beat_ns = h.alive_ns = (uint64_t)now_ns();
     write_header(path, &h);
+    int fd = open(path, O_RDWR);
     struct probe_rings *r = probe_rings_new(dir, &e);
     assert_int_equal(probe_rings_poll(r, now_ns(), count, &c, &e), STATUS_OK);
     assert_int_equal(probe_rings_totals(r).processes, 1);
     h.head = 10;
-    write_header(path, &h);
-    assert_int_equal(truncate(path, 12288 + 64), 0);
+    assert_int_equal(pwrite(fd, &h, sizeof(h), 0), sizeof(h));
+    assert_int_equal(ftruncate(fd, 12288 + 64), 0);
+    close(fd);
     assert_int_equal(probe_rings_poll(r, now_ns(), count, &c, &e), STATUS_OK);
     assert_int_equal(probe_rings_note_count(r), 1);
     assert_non_null(strstr(probe_rings_note(r, 0), "cut short"));
@@ -609,6 +612,26 @@ static void test_writer_without_a_place(void **state)
     ring_writer_beat(&w, 1, now_ns());
 }
 
+/* Its reader was killed: nobody would read the ring, nor remove it. */
+static void test_writer_without_a_reader(void **state)
+{
+    char dir[64], path[128];
+    struct ring_writer w;
+
+    make_dir(dir);
+    snprintf(path, sizeof(path), "%s/" RING_LOCK, dir);
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
+    assert_int_equal(flock(fd, LOCK_SH), 0);
+    assert_true(ring_writer_open(&w, dir, now_ns()));
+    snprintf(path, sizeof(path), "%s/%d.ring", dir, (int)getpid());
+    assert_int_equal(unlink(path), 0);
+    close(fd);
+    assert_false(ring_writer_open(&w, dir, now_ns()));
+    assert_int_equal(errno, EPIPE);
+    assert_int_not_equal(access(path, F_OK), 0);
+    remove_dir(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -626,6 +649,7 @@ int main(void)
         cmocka_unit_test(test_random_damage),
         cmocka_unit_test(test_sink_failure_is_passed_on),
         cmocka_unit_test(test_writer_without_a_place),
+        cmocka_unit_test(test_writer_without_a_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
