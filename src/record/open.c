@@ -8,33 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEP 1000 /* SQLite instructions between two looks at the budget */
-
-static const struct {
-    int id, value;
-} limits[] = {
-    {SQLITE_LIMIT_LENGTH, 64 << 20},
-    {SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
-    {SQLITE_LIMIT_COLUMN, 256},
-    {SQLITE_LIMIT_EXPR_DEPTH, 100},
-    {SQLITE_LIMIT_COMPOUND_SELECT, 50},
-    {SQLITE_LIMIT_VDBE_OP, 250000},
-    {SQLITE_LIMIT_FUNCTION_ARG, 32},
-    {SQLITE_LIMIT_ATTACHED, 0},
-    {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000},
-    {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
-    {SQLITE_LIMIT_WORKER_THREADS, 0},
-};
-
-static int on_progress(void *arg)
-{
-    struct recording *r = arg;
-    return r->steps_left-- <= 0;
-}
-
 void recording_budget(struct recording *r, long thousands)
 {
-    r->steps_left = thousands;
+    r->budget.steps_left = thousands;
 }
 
 int recording_error(struct recording *r, struct error *e, const char *doing)
@@ -46,31 +22,9 @@ int recording_error(struct recording *r, struct error *e, const char *doing)
     return status;
 }
 
-/* "file:" URI of path: immutable, so that nothing beside it is looked at or made. */
-static void add_uri(struct str *out, const char *path)
-{
-    str_add(out, path[0] == '/' ? "file://" : "file:");
-    for (const unsigned char *p = (const unsigned char *)path; *p; p++) {
-        if (*p == '%' || *p == '?' || *p == '#' || *p < 0x21 || *p > 0x7e)
-            str_addf(out, "%%%02x", *p);
-        else
-            str_addn(out, (const char *)p, 1);
-    }
-    str_add(out, "?immutable=1");
-}
-
 static int open_file(struct recording *r, struct error *e)
 {
-    struct str uri = {0};
-    add_uri(&uri, r->path);
-    int status = STATUS_OK;
-    if (uri.failed)
-        status = error_set(e, STATUS_MEMORY, "\"%s\": out of memory", r->path);
-    else if (sqlite3_open_v2(str_text(&uri), &r->db,
-                             SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE, NULL))
-        status = recording_error(r, e, "opening it");
-    str_clear(&uri);
-    return status;
+    return distrust_open(r->path, &r->db) ? recording_error(r, e, "opening it") : STATUS_OK;
 }
 
 static int open_image(struct recording *r, struct error *e)
@@ -85,19 +39,8 @@ static int open_image(struct recording *r, struct error *e)
 
 static int distrust(struct recording *r, struct error *e)
 {
-    sqlite3_db_config(r->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    sqlite3_db_config(r->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    sqlite3_db_config(r->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-    sqlite3_db_config(r->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
-    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
-        sqlite3_limit(r->db, limits[i].id, limits[i].value);
     recording_budget(r, READ_BUDGET);
-    sqlite3_progress_handler(r->db, STEP, on_progress, r);
-    static const char pragmas[] = "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;"
-                                  "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096;";
-    if (sqlite3_exec(r->db, pragmas, NULL, NULL, NULL))
-        return recording_error(r, e, "opening it");
-    return STATUS_OK;
+    return distrust_database(r->db, &r->budget) ? recording_error(r, e, "opening it") : STATUS_OK;
 }
 
 static int check_object(struct recording *r, sqlite3_stmt *s, const struct schema_object *o,

@@ -13,13 +13,14 @@
 #define GPUFEED_RECORD_OPEN_H
 
 #include "record/db.h"
+#include "record/distrust.h"
 #include "record/image.h"
 
 struct recording {
     sqlite3 *db;
     char *path;
     struct image image; /* outlives db */
-    long steps_left;    /* thousands of SQLite instructions */
+    struct distrust budget;
 };
 
 int recording_open(const char *path, struct recording *ret, struct error *e);
