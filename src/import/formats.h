@@ -18,6 +18,18 @@ struct format {
     bool (*recognise)(const char *head, size_t size);
     /* Reads it all. On failure one line with file and offset (or line); what was pushed is then dropped. */
     int (*import)(struct source *source, struct sink *sink, struct error *e);
+    /* Where files tell only together what they have to tell (logs of ranks, scrapes): NULL, and ... */
+    const struct format_set *set;
+};
+
+/* ... all files of the format that one report is about go into one set. */
+struct format_set {
+    void *(*open)(void); /* NULL: out of memory */
+    /* Takes one file; sink is that file's, for its notes. */
+    int (*read)(void *set, struct source *source, struct sink *sink, struct error *e);
+    /* After the last file: what they tell together. The sink is one of its own. */
+    int (*finish)(void *set, struct sink *sink, struct error *e);
+    void (*close)(void *set); /* frees; not called with NULL */
 };
 
 /* NULL: none of them. */

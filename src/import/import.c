@@ -41,7 +41,56 @@ enum import_kind import_look(const char *path, struct error *e)
     return kind;
 }
 
-static int read_file(struct sink_job *job, size_t file, const char *path, struct error *e)
+/* The sets of the formats that need one, by the format's row. */
+#define SETS_MAX 16
+struct sets {
+    void *of[SETS_MAX];
+};
+
+static void sets_close(struct sets *sets)
+{
+    for (size_t i = 0; i < SETS_MAX && format_at(i); i++)
+        if (sets->of[i])
+            format_at(i)->set->close(sets->of[i]);
+}
+
+static int read_into_set(struct sets *sets, const struct format *format, struct source *source,
+                         struct sink *sink, struct error *e)
+{
+    size_t i = 0;
+    while (i < SETS_MAX && format_at(i) != format)
+        i++;
+    if (i < SETS_MAX && !sets->of[i])
+        sets->of[i] = format->set->open();
+    if (i == SETS_MAX || !sets->of[i])
+        return error_set(e, STATUS_MEMORY, "\"%s\": out of memory", source_path(source));
+    return format->set->read(sets->of[i], source, sink, e);
+}
+
+/* What the files of each set tell together. `name` stands for all of them. */
+static int finish_sets(struct sets *sets, struct sink_job *job, size_t files, const char *name,
+                       struct error *e)
+{
+    int status = STATUS_OK;
+    for (size_t i = 0; i < SETS_MAX && format_at(i) && !status; i++) {
+        if (!sets->of[i])
+            continue;
+        struct sink *sink = sink_open(job, files, name);
+        if (!sink)
+            return error_set(e, STATUS_MEMORY, "\"%s\": out of memory", name);
+        sink_tool(sink, format_at(i)->name);
+        status = format_at(i)->set->finish(sets->of[i], sink, e);
+        if (!status && !job->events)
+            sink_text(sink, "job", "", "device_unseen", "these files hold no device activity");
+        if (!status)
+            status = sink_finish(sink, e);
+        sink_close(sink);
+    }
+    return status;
+}
+
+static int read_file(struct sink_job *job, struct sets *sets, size_t file, const char *path,
+                     struct error *e)
 {
     struct source *source;
     const char *head;
@@ -57,7 +106,8 @@ static int read_file(struct sink_job *job, size_t file, const char *path, struct
     if (!status && !sink)
         status = error_set(e, STATUS_MEMORY, "\"%s\": out of memory", path);
     if (!status)
-        status = format->import(source, sink, e);
+        status = format->set ? read_into_set(sets, format, source, sink, e)
+                             : format->import(source, sink, e);
     if (!status)
         status = sink_finish(sink, e);
     sink_close(sink);
@@ -98,19 +148,23 @@ int import_files(const char *const *paths, size_t count, const char *version, st
 {
     struct sink_job job = {.files = count, .t0 = INT64_MAX, .t1 = INT64_MIN,
                            .first_start = INT64_MIN};
+    struct sets sets = {0};
     struct str title = {0};
     add_title(&title, paths, count);
     struct record_meta meta = {.title = str_text(&title), .version = version,
                                .mode = "foreign trace", .window_ns = 1};
     int status = record_create_memory(&meta, &job.record, e);
     for (size_t i = 0; i < count && !status; i++)
-        status = read_file(&job, i, paths[i], e);
+        status = read_file(&job, &sets, i, paths[i], e);
+    if (!status)
+        status = finish_sets(&sets, &job, count, str_text(&title), e);
     if (!status)
         status = finish(&job, e);
     if (status)
         record_close(job.record);
     else
         *ret = job.record;
+    sets_close(&sets);
     str_clear(&title);
     intern_clear(&job.resources);
     return status;

@@ -90,6 +90,22 @@ int source_open(const char *path, struct source **ret, struct error *e)
     return status;
 }
 
+int source_of_bytes(const char *name, const char *bytes, size_t size, struct source **ret,
+                  struct error *e)
+{
+    struct source *s = mem_zalloc(sizeof(*s));
+    if (!s || !(s->path = mem_strdup(name))) {
+        free(s);
+        return error_set(e, STATUS_MEMORY, "\"%s\": out of memory", name);
+    }
+    s->fd = -1;
+    s->head = bytes;
+    s->head_size = size;
+    s->ended = true; /* nothing comes after the head */
+    *ret = s;
+    return STATUS_OK;
+}
+
 void source_close(struct source *s)
 {
     if (!s)

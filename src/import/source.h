@@ -23,6 +23,9 @@ struct source;
 
 /* Opens and looks at the first bytes. Only regular files: they are looked at before they are read. */
 int source_open(const char *path, struct source **ret, struct error *e);
+/* The bytes as a file of that name; they are borrowed and stay as they are. Only memory can fail. */
+int source_of_bytes(const char *name, const char *bytes, size_t size, struct source **ret,
+                    struct error *e);
 void source_close(struct source *s); /* NULL is fine */
 
 const char *source_path(const struct source *s);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* Files of NCCL's Inspector: one JSON object a line, one file a process. */
+#include "import/formats.h"
+#include "import/formats_list.h"
+#include "import/inspector.h"
+
+static void *set_open(void)
+{
+    return inspector_new();
+}
+
+static void set_close(void *set)
+{
+    inspector_free(set);
+}
+
+/* Objects follow each other; each is a tree of its own. */
+static int set_read(void *set, struct source *source, struct sink *sink, struct error *e)
+{
+    struct values v = {0};
+    char *line;
+    size_t len;
+    uint64_t before = inspector_skipped(set), broken = 0;
+    int status;
+    sink_tool(sink, "NCCL Inspector");
+    inspector_begin(set);
+    while (!(status = source_line(source, &line, &len, e)) && line) {
+        if (!len)
+            continue;
+        const struct value *object = value_parse(&v, line, len);
+        if (object)
+            inspector_line(set, object);
+        broken += !object;
+        values_reset(&v);
+    }
+    values_clear(&v);
+    sink_skip(sink, "lines that are no JSON object (cut off, or of another writer)", broken);
+    sink_skip(sink, "lines without a collective or without its time", inspector_skipped(set) - before);
+    if (!status && !inspector_records(set))
+        status = error_set(e, STATUS_INPUT, "\"%s\": no line of NCCL Inspector tells a collective",
+                           source_path(source));
+    return status;
+}
+
+static int on_fact(void *arg, const struct fact *fact)
+{
+    sink_fact(arg, fact);
+    return 0;
+}
+
+static int set_finish(void *set, struct sink *sink, struct error *e)
+{
+    return inspector_facts(set, on_fact, sink, e);
+}
+
+static const struct format_set inspector_set = {set_open, set_read, set_finish, set_close};
+
+const struct format format_inspector = {.name = "JSON lines of NCCL Inspector",
+                                        .recognise = inspector_is, .set = &inspector_set};

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* Debug logs of NCCL and RCCL: files of several ranks and hosts are one job. */
+#include "import/formats.h"
+#include "import/formats_list.h"
+#include "import/nccl_log.h"
+
+static void *set_open(void)
+{
+    return nccl_log_new();
+}
+
+static void set_close(void *set)
+{
+    nccl_log_free(set);
+}
+
+int nccl_log_read(struct nccl_log *l, struct source *source, struct error *e)
+{
+    const char *bytes;
+    size_t size;
+    int status;
+    nccl_log_begin(l, source_path(source));
+    while (!(status = source_next(source, &bytes, &size, e)) && size)
+        nccl_log_feed(l, bytes, size);
+    nccl_log_end(l);
+    return status;
+}
+
+static int set_read(void *set, struct source *source, struct sink *sink, struct error *e)
+{
+    struct nccl_log *l = set;
+    struct nccl_counts before = nccl_log_counts(l);
+    sink_tool(sink, "NCCL log");
+    int status = nccl_log_read(l, source, e);
+    struct nccl_counts after = nccl_log_counts(l);
+    sink_skip(sink, "ends of lines longer than 8 KiB", after.cut - before.cut);
+    sink_skip(sink, "things beyond what is kept of one job", after.dropped - before.dropped);
+    return status;
+}
+
+static int on_fact(void *arg, const struct fact *fact)
+{
+    sink_fact(arg, fact);
+    return 0;
+}
+
+static int set_finish(void *set, struct sink *sink, struct error *e)
+{
+    return nccl_log_facts(set, on_fact, sink, e);
+}
+
+static const struct format_set nccl_set = {set_open, set_read, set_finish, set_close};
+
+const struct format format_nccl = {.name = "debug log of NCCL or RCCL", .recognise = nccl_log_is,
+                                   .set = &nccl_set};
+
+int nccl_log_facts_of(const char *path, fact_fn fn, void *arg, struct error *e)
+{
+    struct source *source;
+    int status = source_open(path, &source, e);
+    if (status)
+        return status;
+    struct nccl_log *l = nccl_log_new();
+    if (!l)
+        status = error_set(e, STATUS_MEMORY, "\"%s\": out of memory", path);
+    if (!status)
+        status = nccl_log_read(l, source, e);
+    if (!status && !nccl_log_counts(l).nccl)
+        status = error_set(e, STATUS_INPUT, "\"%s\": no line of NCCL or RCCL is in it (is it the job's "
+                                            "output, started with NCCL_DEBUG=INFO?)", path);
+    if (!status)
+        status = nccl_log_facts(l, fn, arg, e);
+    nccl_log_free(l);
+    source_close(source);
+    return status;
+}
