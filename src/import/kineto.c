@@ -84,7 +84,10 @@ static void device_facts(struct kineto *k)
     for (uint32_t i = 0; i < SINK_DEVICES; i++) {
         if (!trace_uses(k->trace, i))
             continue;
-        sink_accelerator(k->sink, i, *k->device[i].name ? k->device[i].name : NULL);
+        /* Processes that see one device call it 0, whatever its number in the events. */
+        sink_accelerator(k->sink, i, *k->device[i].name ? k->device[i].name
+                                     : k->names_differ  ? NULL
+                                                        : k->all_named);
         snprintf(subject, sizeof(subject), "%u", i);
         if (k->device[i].sms > 0)
             sink_number(k->sink, "gpu", subject, "sm_count", (double)k->device[i].sms, "count");

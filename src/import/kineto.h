@@ -30,6 +30,8 @@ struct kineto {
         char name[96];       /* "" unknown */
         int64_t sms, memory; /* 0 or less: unknown */
     } device[SINK_DEVICES];
+    char all_named[96]; /* the name that all of them have; "" none told */
+    bool names_differ;
     struct {
         uint64_t key;
         uint32_t resource;

@@ -42,6 +42,8 @@ static bool take_device(struct kineto *k, struct device_in *d)
 
 static void keep_device(struct kineto *k, const struct device_in *d)
 {
+    k->names_differ |= *k->all_named && strcmp(k->all_named, d->name);
+    snprintf(k->all_named, sizeof(k->all_named), "%s", d->name);
     if (d->id < 0 || d->id >= SINK_DEVICES)
         return;
     snprintf(k->device[d->id].name, sizeof(k->device[d->id].name), "%s", d->name);
