@@ -186,6 +186,9 @@ void ledger_push(struct ledger *l, const struct event *event)
     case EVENT_CHANNEL:
         ok = threads_hold_channel(&l->threads, &e->channel);
         break;
+    case EVENT_CLOSED:
+        ok = !e->closed.channel || threads_closed(&l->threads, &e->closed);
+        break;
     case EVENT_LOST:
         ok = push_lost(l, &e->lost);
         break;

@@ -100,7 +100,7 @@ static bool add_to_peer(struct threads *t, uint32_t resource, uint64_t rx, uint6
     return map_put(&t->peer_rx, resource, got + rx) && map_put(&t->peer_tx, resource, gave + tx);
 }
 
-static bool remember_socket(struct threads *t, const struct event_wait *e)
+bool threads_closed(struct threads *t, const struct event_closed *e)
 {
     uint64_t index;
     if (!map_get(&t->sockets, e->channel, &index)) {
@@ -117,6 +117,12 @@ static bool remember_socket(struct threads *t, const struct event_wait *e)
     s->rx += rx;
     s->tx += tx;
     return !e->resource || add_to_peer(t, e->resource, rx, tx);
+}
+
+static bool remember_socket(struct threads *t, const struct event_wait *e)
+{
+    const struct event_closed so_far = {e->t_in, e->channel, e->resource, e->rx_bytes, e->tx_bytes};
+    return threads_closed(t, &so_far);
 }
 
 void threads_socket(const struct threads *t, const struct event_wait *w, uint64_t *rx, uint64_t *tx)

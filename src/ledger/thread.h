@@ -89,6 +89,8 @@ bool threads_hold_channel(struct threads *t, const struct event_channel *e);
 bool threads_channel_known(const struct threads *t, uint64_t channel);
 /* Can process tgid write to the channel? */
 bool threads_writes(const struct threads *t, uint64_t channel, uint32_t tgid);
+/* Totals of a connection, the last that are known. */
+bool threads_closed(struct threads *t, const struct event_closed *e);
 /* Bytes so far with the peer that a wait was on; where it has no name, of that connection. */
 void threads_socket(const struct threads *t, const struct event_wait *w, uint64_t *rx, uint64_t *tx);
 void threads_trim(struct threads *t, int64_t horizon);

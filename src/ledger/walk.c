@@ -298,7 +298,7 @@ static int compose_next(struct walk *k, const struct thread *x, const struct thr
  * A first turn holds the worker's own start: interpreter, imports, connections.
  * What exceeds the shortest of its next turns is startup (a turn may hold more than one delivery
  * that nobody waited for); where no next turn is known, all CPU time is (a store that was read
- * stays storage).
+ * stays storage, files that were written a checkpoint).
  */
 static void split_startup(struct walk *k, const struct thread *x, const struct thread *consumer,
                           const struct turn *turn, struct shares *s)
@@ -317,6 +317,7 @@ static void split_startup(struct walk *k, const struct thread *x, const struct t
             usual = q && q->ns < usual ? q->ns : q ? usual : 0;
         }
         if (p->cause == CAUSE_STARTUP || p->cause == CAUSE_CPU_STARVED ||
+            p->cause == CAUSE_CHECKPOINT ||
             (p->cause == CAUSE_STORAGE && (known || !turns)))
             continue;
         if (p->ns > usual)

@@ -24,6 +24,7 @@ enum event_kind {
     EVENT_LOST,   /* something was not seen */
     EVENT_CHANNEL, /* a process holds an end of a pipe or socket */
     EVENT_OP,      /* a thread was inside something that a profiler's trace names */
+    EVENT_CLOSED,  /* a TCP connection has ended */
 };
 
 enum span_kind {
@@ -61,7 +62,7 @@ enum target {
     TARGET_CORE,   /* it was runnable all the time: preempted or yielded */
     TARGET_FILE,   /* system call on a file: read, open, stat, getdents */
     TARGET_FAULT,  /* page fault on a file mapping */
-    TARGET_WRITE,  /* write, fsync, rename on a file */
+    TARGET_WRITE,  /* write, fsync, rename on a file; also time on a core spent in that */
     TARGET_SOCKET, /* TCP or UDP */
     TARGET_PIPE,   /* pipe, FIFO, UNIX socket, eventfd, message queue: another thread */
     TARGET_FUTEX,
@@ -152,6 +153,14 @@ struct event_op {
     bool awaits_device; /* OP_CALL: it returns when the device has done its work */
 };
 
+/* What a connection that a wait was seen on had carried when it ended. */
+struct event_closed {
+    int64_t t;
+    uint64_t channel;
+    uint32_t resource;           /* as in its waits */
+    uint64_t rx_bytes, tx_bytes; /* totals */
+};
+
 struct event {
     uint8_t kind; /* enum event_kind */
     union {
@@ -163,6 +172,7 @@ struct event {
         struct event_lost lost;
         struct event_channel channel;
         struct event_op op;
+        struct event_closed closed;
     };
 };
 

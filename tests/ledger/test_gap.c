@@ -222,6 +222,56 @@ static void the_longest_wait_is_told(void **state)
     assert_non_null(strstr(links.link[0].did, "nfs://10.0.0.4/data"));
 }
 
+/* A write() that only copies is on a core all the time: a checkpoint all the same. */
+static void filling_a_file_is_a_checkpoint(void **state)
+{
+    struct gap g = a_gap(0, 100 * MS, 99 * MS, 100 * MS);
+    struct event_wait w = a_wait(TRAINER, TRAINER, TARGET_WRITE, 10 * MS, 90 * MS);
+    (void)state;
+    w.resource = STORE;
+    push(&t, w);
+    struct shares s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_CHECKPOINT), 80 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_HOST), 19 * MS);
+}
+
+/* A helper's first turn: its writing is no start, though no next turn is known. */
+static void a_helper_fills_a_file(void **state)
+{
+    struct gap g = a_gap(0, 100 * MS, 99 * MS, 100 * MS);
+    (void)state;
+    started(&t, 5 * MS, PIN, TRAINER, 1);
+    push(&t, a_wait(PIN, TRAINER, TARGET_WRITE, 10 * MS, 90 * MS));
+    woken(&t, TRAINER, TRAINER, TARGET_FUTEX, 4 * MS, 95 * MS, PIN, TRAINER);
+    struct shares s = explained(&g);
+    assert_true(shares_of(&s, CAUSE_CHECKPOINT) >= 78 * MS);
+}
+
+/* Samples of connections that were made for one request each: none tells what it brought, but
+ * their ends do. */
+static void short_connections_to_a_store(void **state)
+{
+    struct gap g = a_gap(0, 400 * MS, 399 * MS, 400 * MS);
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        struct event_wait w =
+            a_wait(TRAINER, TRAINER, TARGET_SOCKET, (i * 20 + 1) * MS, (i * 20 + 19) * MS);
+        w.flags = WAIT_SAMPLED;
+        w.channel = 1000 + (uint64_t)i;
+        w.resource = STORE;
+        w.tx_bytes = 200; /* asked; the answer came after the last look */
+        push(&t, w);
+    }
+    struct shares s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_STORAGE), 0);
+    for (uint64_t i = 0; i < 20; i++) {
+        struct event_closed c = {400 * MS, 1000 + i, STORE, 65536, 200};
+        assert_true(threads_closed(&t, &c));
+    }
+    s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_STORAGE), 360 * MS);
+}
+
 /* ---- the crowd ---- */
 
 static struct shares crowd(struct event_wait w)
@@ -297,6 +347,9 @@ int main(void)
         T(many_threads_in_one_gap),
         T(without_a_source_of_waits),
         T(the_longest_wait_is_told),
+        T(filling_a_file_is_a_checkpoint),
+        T(a_helper_fills_a_file),
+        T(short_connections_to_a_store),
         T(who_could_have_ended_it),
         T(a_crowd_of_none),
         T(a_worker_that_starts),
