@@ -108,6 +108,10 @@ struct sched_entity {
     u64 sum_exec_runtime;
 };
 
+struct task_io_accounting {
+    u64 wchar, write_bytes;
+};
+
 struct task_struct {
     unsigned int __state;
     void *stack;
@@ -122,6 +126,7 @@ struct task_struct {
     struct nameidata *nameidata;
     struct files_struct *files;
     struct signal_struct *signal;
+    struct task_io_accounting ioac;
 };
 
 #if defined(__TARGET_ARCH_x86)
@@ -236,6 +241,7 @@ struct bpf_iter__task {
 #define IPPROTO_MPTCP 262
 #define S_IFMT 0170000
 #define S_IFSOCK 0140000
+#define S_IFREG 0100000
 #define S_IFBLK 0060000
 #define S_IFCHR 0020000
 #define S_IFIFO 0010000

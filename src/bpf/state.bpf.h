@@ -48,6 +48,15 @@ struct thread {
     u32 call_depth;
     u32 call_kind;
     u64 host_node, host_list; /* arguments of getaddrinfo */
+    u64 write_t0, write_t1;         /* time of writing that was not reported yet; 0: none */
+    u64 write_end;                  /* end of the last one that was reported */
+    u64 write_look;                 /* when it last got a core or was looked at */
+    u64 write_dirtied, write_chars; /* bytes then: made dirty, given to write calls */
+    u64 write_ino;                  /* the file; 0 unknown */
+    u32 write_dev, write_magic;
+    u64 speed_ns, speed_kib; /* learnt: so long for so much */
+    u32 in_write;            /* was in a write call then */
+    u32 write_ticks;         /* looks since it got a core */
     /* Written by whoever wakes the thread, on any core, and by nobody else. */
     u64 t_wake;
     u32 wake_flags, waker_tid, waker_tgid;
@@ -130,6 +139,11 @@ static __always_inline void count_lost(u32 reason)
 
     if (n)
         (*n)++;
+}
+
+static __always_inline void name_task(char *to, struct task_struct *p)
+{
+    __builtin_memcpy(to, p->comm, 16);
 }
 
 static __always_inline struct thread *thread_of(struct task_struct *p)

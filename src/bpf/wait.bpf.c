@@ -6,6 +6,7 @@
  * A preemption shorter than short_runnable_ns is not reported by itself: such
  * times are summed per thread and reported as one interval that ends with the
  * last of them, so that the sum is right to within short_runnable_ns a thread.
+ * Time on a core that went into the page cache: see write.bpf.h.
  * Nothing here waits, allocates under the run queue lock or wakes the reader.
  */
 #include "state.bpf.h"
@@ -16,15 +17,12 @@
 
 #include "call.bpf.h"
 
+#include "write.bpf.h"
+
 char wait_license[] SEC("license") = "Dual MIT/GPL";
 
 #define EARLY_WAKE_NS 20000  /* a wake that raced with the switch came at most this much before */
 #define FAULT_CPU_NS 2000000 /* CPU time a fault may take before it waits for its file */
-
-static __always_inline void name_task(char *to, struct task_struct *p)
-{
-    __builtin_memcpy(to, p->comm, 16);
-}
 
 /* The waker belongs to this wait: it came after the thread left its core, or raced with that. */
 static __always_inline bool is_woken(struct thread *t)
@@ -100,7 +98,7 @@ static __always_inline void explain(struct thread *t, struct task_struct *p, u64
     }
     if (nr >= BPF_SYSCALLS)
         return;
-    switch (syscall_class[nr & (BPF_SYSCALLS - 1)]) {
+    switch (syscall_class[nr & (BPF_SYSCALLS - 1)] & ~BPF_SYSCALL_WRITES) {
     case BPF_SYSCALL_FD:
         describe_fd(t, p, REGS_ARG(regs, 0));
         break;
@@ -122,6 +120,7 @@ static __always_inline void explain(struct thread *t, struct task_struct *p, u64
 static __always_inline void leave(struct thread *t, struct task_struct *task, bool preempted,
                                   u32 state, u64 now)
 {
+    leave_writing(t, task, now, !preempted && state);
     if (state & TASK_DEAD)
         return;
     t->file_kind = BPF_FILE_NONE;
@@ -151,14 +150,16 @@ static __always_inline void leave(struct thread *t, struct task_struct *task, bo
 /* Adds up short preemptions; reports when they are worth a record. */
 static __always_inline void enter_runnable(struct thread *t, struct task_struct *p, u64 now)
 {
-    u64 sum = t->runnable_ns + (now - t->t_out);
+    u64 last = now - t->t_out, all = t->runnable_ns + last, report = all;
 
-    if (sum < short_runnable_ns || now - sum < t->t_in) {
-        t->runnable_ns = sum;
+    if (now - all < t->t_in || now - all < t->write_end)
+        report = last; /* there is no room for the earlier ones */
+    if (report < short_runnable_ns) {
+        t->runnable_ns = all;
         return;
     }
-    t->runnable_ns = 0;
-    emit(t, p, now - sum, now, 0);
+    t->runnable_ns = all - report;
+    emit(t, p, now - report, now, 0);
     t->t_in = now;
 }
 
@@ -172,6 +173,7 @@ static __always_inline void enter(struct thread *t, struct task_struct *p, u64 n
         emit(t, p, t->t_out, now, 0);
         t->t_in = now;
     }
+    enter_writing(t, now);
     t->fault_t += now - t->t_out; /* the fault goes on where it was */
     t->t_out = 0;
 }
@@ -401,6 +403,7 @@ int on_exit(u64 *ctx)
 
     if (!t)
         return 0;
+    leave_writing(t, p, bpf_ktime_get_ns(), true);
     emit_task(BPF_EXITED, p, t->outside, p->exit_code);
     if (FIELD(struct signal_struct, FIELD(struct task_struct, p, signal), live.counter) == 0)
         bpf_map_delete_elem(&watched, &tgid);
@@ -438,7 +441,7 @@ int find_threads(struct bpf_iter__task *ctx)
     return 0;
 }
 
-/* Reports threads that are off their core right now. */
+/* Reports threads that are off their core, or write, right now. */
 SEC("iter/task")
 int report_open(struct bpf_iter__task *ctx)
 {
@@ -450,5 +453,7 @@ int report_open(struct bpf_iter__task *ctx)
     t = thread_of(p);
     if (t && t->t_out)
         emit(t, p, t->t_out, bpf_ktime_get_ns(), BPF_OFF_OPEN);
+    else if (t && t->write_t0)
+        emit_writing(t, p, BPF_OFF_OPEN);
     return 0;
 }

@@ -3,7 +3,7 @@
  * wait: what the BPF side (wait.bpf.c) tells user space, through one ring buffer.
  *
  * One record per off-core interval of a watched thread, written when it is back
- * on a core; plus process tree changes and driver calls seen by uprobes. Times are
+ * on a core, and per time on a core in which it filled the page cache; plus process tree changes and driver calls seen by uprobes. Times are
  * bpf_ktime_get_ns() = CLOCK_MONOTONIC. Fixed-width types only: both sides and
  * both pointer sizes agree.
  */
@@ -46,6 +46,7 @@ enum bpf_off_flag {
     BPF_OFF_RECLAIM = 1 << 6,    /* in direct reclaim or swap-in */
     BPF_OFF_KTHREAD_WAKER = 1 << 7,
     BPF_OFF_OPEN = 1 << 8,       /* asked for by a snapshot: still off, t_in is "now" */
+    BPF_OFF_WROTE = 1 << 9,      /* was on a core from t_out to t_in and filled the page cache */
 };
 
 /* How the first argument of a system call leads to a file; the table comes from user space. */
@@ -58,6 +59,8 @@ enum bpf_syscall_class {
     BPF_SYSCALL_PATH, /* the path walk tells the file system */
 };
 #define BPF_SYSCALLS 512
+/* Set in the table beside the class: the call writes, syncs or changes files. */
+#define BPF_SYSCALL_WRITES 0x80
 
 struct bpf_off {
     u32 kind; /* BPF_OFFCORE */

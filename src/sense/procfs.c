@@ -80,10 +80,19 @@ bool procfs_parse_syscall(const char *text, struct procfs_syscall *ret)
     return true;
 }
 
-bool procfs_parse_writes(const char *text, uint64_t *ret)
+static bool take_named(const char *text, const char *name, uint64_t *ret)
 {
-    const char *p = strstr(text, "syscw:");
-    return p && (p += strlen("syscw:")) && take(&p, 10, ret);
+    const char *p = strstr(text, name);
+    return p && (p += strlen(name)) && take(&p, 10, ret);
+}
+
+bool procfs_parse_writes(const char *text, uint64_t *ret_calls, uint64_t *ret_dirtied)
+{
+    if (!take_named(text, "syscw:", ret_calls))
+        return false;
+    if (!take_named(text, "\nwrite_bytes:", ret_dirtied)) /* not in every kernel */
+        *ret_dirtied = 0;
+    return true;
 }
 
 /* The kernel prints addresses as 32-bit words in its own byte order. */

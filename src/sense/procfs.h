@@ -37,8 +37,8 @@ struct procfs_syscall {
 };
 bool procfs_parse_syscall(const char *text, struct procfs_syscall *ret);
 
-/* /proc/PID/task/TID/io: number of write calls. */
-bool procfs_parse_writes(const char *text, uint64_t *ret);
+/* /proc/PID/task/TID/io: number of write calls, and bytes of the page cache that it made dirty. */
+bool procfs_parse_writes(const char *text, uint64_t *ret_calls, uint64_t *ret_dirtied);
 
 struct procfs_tcp {
     uint8_t local[16], peer[16]; /* IPv4 as ::ffff:a.b.c.d */

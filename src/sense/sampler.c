@@ -29,6 +29,7 @@
 #define IDLE_SLOWER 100 /* ... each 10th */
 #define WHAT_FRESH (1 * NS_PER_S)
 #define TELL_OPEN (300 * NS_PER_MS)
+#define BUSY_NS (1 * NS_PER_MS) /* on a core between two looks: it may have filled files */
 
 long sampler_pread(int fd, char buf[SAMPLER_TEXT])
 {
@@ -95,6 +96,7 @@ int sampler_open(struct sampler **ret, const struct sampler_opts *o, struct erro
         s->o.cost_max = COST_MAX;
     s->period_ns = s->o.period_ns;
     s->loadavg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    s->closed = -1;
     s->diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     s->own_netns = own_netns();
     s->open_max = files_allowed();
@@ -109,6 +111,7 @@ void sampler_close(struct sampler *s)
         return;
     sampler_tree_clear(s);
     sampler_socket_clear(s);
+    sampler_closed_clear(s);
     sampler_names_clear(s);
     free(s->ends);
     if (s->loadavg >= 0)
@@ -165,21 +168,66 @@ static bool same_what(const struct sampler_what *a, const struct sampler_what *b
     return a->target == b->target && a->resource == b->resource && a->channel == b->channel;
 }
 
-/* Counts write calls, to tell who of several wrote. */
-static void read_writes(struct sampler *s, struct sampler_proc *p, struct sampler_thread *t)
+/* Counts write calls, to tell who of several wrote, and the bytes that files got. */
+static bool read_writes(struct sampler *s, struct sampler_proc *p, struct sampler_thread *t,
+                        uint64_t *ret_dirtied)
 {
     char text[SAMPLER_TEXT];
     uint64_t writes;
-    if (!p->writes)
-        return;
     if (t->io < 0 && t->keep_open && s->open_count < s->open_max) {
         t->io = sampler_openat(p, "task/%u/io", t->tid);
         s->open_count += t->io >= 0;
     }
-    if (read_file(p, t, t->io, "io", text) <= 0 || !procfs_parse_writes(text, &writes))
-        return;
+    if (read_file(p, t, t->io, "io", text) <= 0 ||
+        !procfs_parse_writes(text, &writes, ret_dirtied))
+        return false;
     t->wrote = t->writes && writes != t->writes;
     t->writes = writes;
+    return true;
+}
+
+/* When the thread was on a core between two readings, and not in one of the pieces. */
+static void core_time(const struct sampler_clock *was, const struct sampler_clock *is,
+                      const struct sampler_piece *pieces, int n, int64_t *ret_t0, int64_t *ret_t1)
+{
+    *ret_t0 = was->blocked ? INT64_MAX : was->done;
+    *ret_t1 = is->blocked ? is->t_out : is->done;
+    for (int i = 0; i < n; i++) {
+        if (pieces[i].kind == SAMPLER_SLEPT)
+            *ret_t1 = pieces[i].t_out;
+        else
+            *ret_t0 = pieces[i].t_in;
+    }
+}
+
+/* Where the counts begin; those of a thread that was made while its process was watched, at 0. */
+static void begin_writing(struct sampler *s, struct sampler_proc *p, struct sampler_thread *t,
+                          int64_t now)
+{
+    uint64_t dirtied = 0;
+    int64_t t0, t1;
+    if (now - p->born < NS_PER_S && !read_writes(s, p, t, &dirtied))
+        return;
+    sampler_write_read(&t->write, dirtied, 0, 0, &t0, &t1);
+}
+
+/* Adds a piece for the time on a core that went into files; returns the new number of pieces. */
+static int add_writing(struct sampler *s, struct sampler_proc *p, struct sampler_thread *t,
+                       const struct sampler_clock *was, struct sampler_piece *pieces, int n)
+{
+    int64_t t0, t1;
+    uint64_t dirtied;
+    core_time(was, &t->clock, pieces, n, &t0, &t1);
+    bool busy = t1 > t0 && t1 - t0 >= BUSY_NS;
+    if (!t->ran || !(p->writes || busy || t->write.wrote || !t->write.begun) ||
+        !read_writes(s, p, t, &dirtied) ||
+        !sampler_write_read(&t->write, dirtied, t0, t1, &t0, &t1))
+        return n;
+    int at = n && pieces[n - 1].kind == SAMPLER_SLEPT ? n - 1 : n;
+    if (at < n)
+        pieces[n] = pieces[at];
+    pieces[at] = (struct sampler_piece){t0, t1, t1, SAMPLER_WROTE, 0};
+    return n + 1;
 }
 
 static void find_what(struct sampler *s, struct sampler_proc *p, struct sampler_thread *t,
@@ -197,7 +245,9 @@ static void keep(struct sampler_thread *t, const struct sampler_piece *pieces, i
 {
     for (int i = 0; i < n; i++) {
         struct sampler_what w = *was;
-        if (pieces[i].kind == SAMPLER_CORE)
+        if (pieces[i].kind == SAMPLER_WROTE)
+            w = (struct sampler_what){.target = TARGET_WRITE};
+        else if (pieces[i].kind == SAMPLER_CORE)
             w = (struct sampler_what){.target = TARGET_CORE};
         else if (pieces[i].kind == SAMPLER_SLEPT && !fresh)
             w = (struct sampler_what){.target = TARGET_UNKNOWN};
@@ -225,8 +275,9 @@ static void still_blocked(struct sampler_thread *t, const struct sampler_reading
 static void look_again(struct sampler *s, struct sampler_proc *p, struct sampler_thread *t,
                        struct sampler_reading *r, const struct sampler_sink *k)
 {
-    struct sampler_piece pieces[SAMPLER_PIECES];
+    struct sampler_piece pieces[SAMPLER_PIECES + 1];
     struct procfs_syscall call;
+    struct sampler_clock before = t->clock;
     struct sampler_what was = t->what;
     bool fresh = k->now - t->what_read < WHAT_FRESH;
     if (!read_call(p, t, &call)) {
@@ -242,6 +293,10 @@ static void look_again(struct sampler *s, struct sampler_proc *p, struct sampler
     int n = sampler_clock_read(&t->clock, r, pieces);
     if (r->same && !n && t->clock.t_out < r->t)
         t->what = was; /* one wait: counts since its start */
+    if (before.begun)
+        n = add_writing(s, p, t, &before, pieces, n);
+    else
+        begin_writing(s, p, t, k->now);
     keep(t, pieces, n, &was, fresh);
     t->idle = 0;
     if (t->what.channel && r->blocked)
@@ -271,8 +326,6 @@ static void look(struct sampler *s, struct sampler_thread *t, const struct sampl
     }
     t->ran = !t->clock.begun || c.switches != t->clock.switches || c.run_ns != t->clock.run_ns;
     r.same = false;
-    if (t->ran)
-        read_writes(s, p, t);
     look_again(s, p, t, &r, k);
 }
 
@@ -285,8 +338,10 @@ static void count_bytes(struct sampler *s, const struct sampler_what *w, struct 
     e->tx_unsent = w->unsent;
     e->rx_bytes = w->rx;
     e->tx_bytes = w->tx;
-    if (!sampler_socket_bytes(s, p, w->socket_fd, w->socket, &e->rx_bytes, &e->tx_bytes, &unsent))
+    if (!sampler_socket_bytes(s, p, w->socket_fd, w->socket, &e->rx_bytes, &e->tx_bytes, &unsent)) {
+        sampler_closed_missed(s);
         return;
+    }
     uint64_t during = e->rx_bytes > w->rx ? e->rx_bytes - w->rx : 0;
     e->rx_during = during > UINT32_MAX ? UINT32_MAX : (uint32_t)during;
 }
@@ -376,6 +431,7 @@ int64_t sampler_tick(struct sampler *s, int64_t now_ns, sampler_fn fn, void *arg
     for (size_t i = 0; i < s->thread_count; i++)
         look(s, s->threads[i], &k);
     emit_all(s, &k);
+    sampler_closed_look(s, &k);
     tell_open(s, &k);
     sampler_tree_sweep(s);
     int64_t end = cpu_now();

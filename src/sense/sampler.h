@@ -4,12 +4,14 @@
  *
  * Looks at /proc/PID/task/TID of the job's threads 50 to 100 times a second and emits the
  * events that the wait chain emits, as EVENT_WAIT with WAIT_SAMPLED set, EVENT_THREAD and
- * EVENT_CHANNEL. Amounts on a core, without a core and asleep come from counters and are
+ * EVENT_CHANNEL and EVENT_CLOSED. Amounts on a core, without a core and asleep come from counters and are
  * exact; what was waited for is what the sample saw; times are +- half a period.
  *
  * It reads only what the kernel lets this user see: processes of the same user that may
  * be traced. Under Yama (ptrace_scope 1) these are descendants, so the caller that started
  * the job must be its subreaper. Others are counted as denied, never guessed.
+ *
+ * Time on a core in which a thread filled files is a TARGET_WRITE wait, too.
  *
  * A wait that lasts is told of every 0.3 s with WAIT_OPEN_END, and again, whole, when it ends.
  *

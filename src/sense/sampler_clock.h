@@ -39,6 +39,7 @@ enum sampler_piece_kind {
     SAMPLER_ENDED, /* the wait that was open has ended */
     SAMPLER_CORE,  /* runnable without a core */
     SAMPLER_SLEPT, /* slept between two readings that both saw it runnable */
+    SAMPLER_WROTE, /* on a core, filling files: of sampler_write, never of the clock */
 };
 
 struct sampler_piece {

@@ -8,8 +8,10 @@
  *   sampler_fault.c   page fault -> what is waited on
  *   sampler_names.c   path -> resource, by the mount table of the process
  *   sampler_socket.c  socket inode -> peer, byte counts
+ *   sampler_closed.c  what connections had carried that ended between two looks
  *   sampler_ends.c    who holds which pipe or socket; who woke
  *   sampler_clock.c   readings -> times (pure)
+ *   sampler_write.c   bytes written to files -> times (pure)
  *   procfs.c, syscalls.c  texts and numbers -> values (pure)
  */
 #ifndef GPUFEED_SENSE_SAMPLER_INT_H
@@ -19,6 +21,7 @@
 #include "sense/procfs.h"
 #include "sense/sampler.h"
 #include "sense/sampler_clock.h"
+#include "sense/sampler_write.h"
 #include "sense/mounts.h"
 
 #include <stddef.h>
@@ -71,7 +74,8 @@ struct sampler_thread {
     bool ran, wrote; /* since the look before this one */
     bool keep_open;  /* descriptors stay open */
     char comm[16];
-    struct sampler_pending pending[SAMPLER_PIECES];
+    struct sampler_write write;
+    struct sampler_pending pending[SAMPLER_PIECES + 1];
     int pending_count;
 };
 
@@ -117,6 +121,9 @@ struct sampler {
     struct map missing_sockets; /* inode -> time it was not found */
     int64_t sockets_read, sockets_cost, unix_read, unix_cost;
     int diag;      /* netlink socket; -1 none */
+    int closed;    /* ... that tells of connections that end; -1 none */
+    bool closed_asked;
+    struct map expected; /* channel of a connection -> resource << 16 | local port */
     bool no_getfd; /* pidfd_getfd(2) is not there or not allowed */
     uint64_t own_netns;
     int64_t tree_read, tree_cost, others_read;
@@ -173,6 +180,18 @@ bool sampler_socket_bytes(struct sampler *s, const struct sampler_proc *p, int f
 uint64_t sampler_socket_channel(const struct sampler_socket *k);
 struct resource_socket sampler_socket_ends(const struct sampler_socket *k);
 void sampler_socket_clear(struct sampler *s);
+/* The netlink attribute of that type among `size` bytes; NULL: none. */
+const void *sampler_socket_attribute(const void *first, size_t size, unsigned type,
+                                     size_t *ret_size);
+
+/* closed: a connection ended before its bytes were read: from now on ends are listened to */
+void sampler_closed_missed(struct sampler *s);
+/* Process p waits on the connection of w: its end is worth an event. */
+void sampler_closed_expect(struct sampler *s, const struct sampler_proc *p,
+                           const struct sampler_what *w, uint16_t local_port);
+/* Emits EVENT_CLOSED for those that have ended since. */
+void sampler_closed_look(struct sampler *s, const struct sampler_sink *k);
+void sampler_closed_clear(struct sampler *s);
 
 /* ends: who holds what */
 void sampler_ends_look(struct sampler *s, struct sampler_proc *p, const struct sampler_sink *k);

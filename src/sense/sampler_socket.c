@@ -119,7 +119,8 @@ static bool answer(struct sampler *s, void (*each)(void *arg, const struct nlmsg
     }
 }
 
-static const void *attribute(const void *first, size_t size, unsigned type, size_t *ret_size)
+const void *sampler_socket_attribute(const void *first, size_t size, unsigned type,
+                                     size_t *ret_size)
 {
     for (const struct rtattr *a = first; RTA_OK(a, size); a = RTA_NEXT(a, size))
         if (a->rta_type == type) {
@@ -137,7 +138,8 @@ static void take_unix(void *arg, const struct nlmsghdr *h)
     if (h->nlmsg_len < NLMSG_LENGTH(sizeof(*m)))
         return;
     const uint32_t *peer =
-        attribute(m + 1, h->nlmsg_len - NLMSG_LENGTH(sizeof(*m)), UNIX_DIAG_PEER, &size);
+        sampler_socket_attribute(m + 1, h->nlmsg_len - NLMSG_LENGTH(sizeof(*m)), UNIX_DIAG_PEER,
+                                 &size);
     struct sampler_socket *k = put(s, m->udiag_ino);
     if (!k)
         return;
@@ -310,7 +312,8 @@ static void take_tcp(void *arg, const struct nlmsghdr *h)
     if (h->nlmsg_len < NLMSG_LENGTH(sizeof(*m)) || m->idiag_inode != c->inode)
         return;
     const void *found =
-        attribute(m + 1, h->nlmsg_len - NLMSG_LENGTH(sizeof(*m)), INET_DIAG_INFO, &size);
+        sampler_socket_attribute(m + 1, h->nlmsg_len - NLMSG_LENGTH(sizeof(*m)), INET_DIAG_INFO,
+                                 &size);
     struct tcp_info info;
     if (!found || size < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof(uint64_t))
         return;

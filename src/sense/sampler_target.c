@@ -140,6 +140,7 @@ static void socket_target(const struct look *l, int fd, uint64_t inode)
     if (l->s->o.resources)
         w->resource = resource_of_socket(l->s->o.resources, &ends, &w->flags);
     sampler_socket_bytes(l->s, l->p, fd, inode, &w->rx, &w->tx, &w->unsent);
+    sampler_closed_expect(l->s, l->p, w, ends.local_port);
 }
 
 static void epoll_target(const struct look *l, int fd);

@@ -9,7 +9,8 @@
  * gpufeed. Events come in the order of the ring: EVENT_THREAD before the first
  * EVENT_WAIT of a thread, waits in the order of t_in but for a few microseconds
  * between cores. Runnable time in pieces below 50 us is summed per thread and
- * given as one TARGET_CORE wait (see wait.bpf.c).
+ * given as one TARGET_CORE wait (see wait.bpf.c). Time on a core spent in writing files is a
+ * TARGET_WRITE wait that nobody ended (see write.bpf.h).
  * The kernel does not wake the reader: call wait_bpf_poll at least every 0.3 s.
  * One thread at a time.
  */

@@ -118,6 +118,8 @@ static enum target of_call(struct event_wait *w, const struct bpf_off *o, struct
 
 static enum target target_of(struct event_wait *w, const struct bpf_off *o, struct resources *r)
 {
+    if (o->flags & BPF_OFF_WROTE)
+        return of_file(w, o, r, TARGET_WRITE, TARGET_WRITE);
     if (o->flags & BPF_OFF_RUNNABLE)
         return TARGET_CORE;
     if (o->flags & BPF_OFF_RECLAIM)

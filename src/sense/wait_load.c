@@ -52,6 +52,7 @@ static const struct row rows[] = {
     {"on_exit", "sched_process_exit", GROUP_CORE},
     {"on_page_added", "mm_filemap_add_to_page_cache", GROUP_OPTIONAL},
     {"on_file_fault", "mm_filemap_fault", GROUP_OPTIONAL},
+    {"on_tick", "hrtimer_expire_entry", GROUP_OPTIONAL},
     {"on_reclaim_in", "mm_vmscan_direct_reclaim_begin", GROUP_OPTIONAL},
     {"on_reclaim_out", "mm_vmscan_direct_reclaim_end", GROUP_OPTIONAL},
     {"on_memcg_in", "mm_vmscan_memcg_reclaim_begin", GROUP_OPTIONAL},
@@ -140,6 +141,13 @@ static int load_error(struct error *e, int code)
                      strerror(code));
 }
 
+static uint8_t class_of(long number)
+{
+    enum syscall_kind kind = syscall_kind(number);
+    bool writes = kind == SYSCALL_WRITE || kind == SYSCALL_CHANGE;
+    return (uint8_t)(syscall_class(number) | (writes ? BPF_SYSCALL_WRITES : 0));
+}
+
 /* One attempt; returns 0 or the errno. */
 static int load_once(struct wait_load *l, const struct btf *btf, const struct wait_bpf_opts *o,
                      bool cast)
@@ -148,7 +156,7 @@ static int load_once(struct wait_load *l, const struct btf *btf, const struct wa
     if (!skel)
         return errno;
     for (long i = 0; i < BPF_SYSCALLS; i++)
-        skel->rodata->syscall_class[i] = syscall_class(i);
+        skel->rodata->syscall_class[i] = class_of(i);
     skel->rodata->have_prev_state = has_switch_state(btf) && !o->as_old;
     skel->rodata->have_cast = cast;
     skel->rodata->short_runnable_ns = SHORT_RUNNABLE_NS;

@@ -13,13 +13,14 @@ import hashlib
 import http.client
 import mmap
 import os
+import threading
 import time
 
 import torch
 from torch.utils.data import DataLoader, Dataset
 
 from cudadriver import Device
-from truthlog import MainLog, SendLog, WorkerLog, process_birth_ns
+from truthlog import MainLog, SendLog, ThreadClock, WorkerLog, minus, process_birth_ns
 
 MS = 1_000_000
 CHUNK = bytes(128 << 10)
@@ -57,11 +58,14 @@ class Items(Dataset):
         return self.args.epochs * self.args.steps * self.args.batch
 
     def read_http(self, i):
-        if self.connection is None:
+        if self.connection is None or self.args.anew:
             host = self.args.data.split("//", 1)[1].rstrip("/")
             self.connection = http.client.HTTPConnection(host)
         self.connection.request("GET", f"/item{i:06d}?size={self.args.item_bytes}")
-        return bytearray(self.connection.getresponse().read())
+        data = bytearray(self.connection.getresponse().read())
+        if self.args.anew:
+            self.connection.close()
+        return data
 
     def read_file(self, path):
         data = bytearray(self.args.item_bytes)
@@ -144,6 +148,16 @@ def make_loader(args):
                       num_workers=args.workers, collate_fn=collate, **extra)
 
 
+class Helper(threading.Thread):
+    """Does one thing; `spent` is its [wall, cpu, delay]."""
+
+    def run(self):
+        clock = ThreadClock()
+        begin = clock.now()
+        self._target()
+        self.spent = minus(clock.now(), begin)
+
+
 class Trainer:
     def __init__(self, args):
         self.args = args
@@ -166,14 +180,24 @@ class Trainer:
             kernels.append((t, now(), ns))
         self.log.mark("launch")
 
-    def checkpoint(self):
+    def save(self):
         path = os.path.join(self.args.ckpt_dir, f"ckpt-{self.args.rank}")
         with open(path + ".tmp", "wb", buffering=0) as f:
             for _ in range(self.args.ckpt_mb):
                 f.write(self.state)
-            os.fsync(f.fileno())
+            if not self.args.ckpt_cached:
+                os.fsync(f.fileno())
         os.rename(path + ".tmp", path)
-        self.log.mark("ckpt")
+
+    def checkpoint(self):
+        helper = None
+        if self.args.ckpt_thread:
+            helper = Helper(target=self.save)
+            helper.start()
+            helper.join()
+        else:
+            self.save()
+        self.log.mark("ckpt", helper and {"helper": helper.spent})
 
     def step(self, number):
         args, log = self.args, self.log
@@ -230,6 +254,7 @@ def parse():
     p.add_argument("--files", type=int, default=1 << 30, help="files in the folder")
     p.add_argument("--item-bytes", type=int, default=64 << 10)
     p.add_argument("--mmap", action="store_true")
+    p.add_argument("--anew", action="store_true", help="a new connection for each request")
     p.add_argument("--decode-ms", type=float, default=0)
     p.add_argument("--batch", type=int, default=1)
     p.add_argument("--steps", type=int, default=100, help="of an epoch")
@@ -247,6 +272,8 @@ def parse():
     p.add_argument("--ckpt-every", type=int, default=0)
     p.add_argument("--ckpt-mb", type=int, default=16)
     p.add_argument("--ckpt-dir", default="")
+    p.add_argument("--ckpt-cached", action="store_true", help="no fsync: into the page cache only")
+    p.add_argument("--ckpt-thread", action="store_true", help="a helper thread writes, and is awaited")
     p.add_argument("--grad-kb", type=int, default=0)
     args = p.parse_args()
     args.rank = int(os.environ.get("RANK", "0"))

@@ -470,7 +470,8 @@ def main():
             runners.append(Runner(mode))
             print("-- " + ("sampler, as nobody" if mode.unprivileged else "wait chain, as root"))
             for s in chosen(options):
-                runners[-1].one(s)
+                if not (mode.unprivileged and s.chain_only):
+                    runners[-1].one(s)
             runners[-1].print_gains()
     except KeyboardInterrupt:
         print("interrupted")

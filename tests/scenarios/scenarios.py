@@ -24,6 +24,7 @@ class Scenario:
     ranks: int = 1
     epochs: bool = False   # the full run takes more epochs, not more steps
     env: dict = field(default_factory=dict)
+    chain_only: bool = False  # samples cannot show it: threads that live for some looks only
 
     @property
     def cause(self):
@@ -68,6 +69,9 @@ TABLE = [
     Scenario("http", "object store over HTTP, 20 ms a request",
              {"steps": 220, "batch": 2, "kernel-ms": 5}, "storage-remote-live-read",
              {"http": {"latency_us": 20000}}, {"http": {"latency_us": 0}}),
+    Scenario("http-anew", "object store over HTTP, a new connection for each request",
+             {"steps": 180, "batch": 2, "kernel-ms": 5, "anew": True}, "storage-remote-live-read",
+             {"http": {"latency_us": 20000}}, {"http": {"latency_us": 0}}),
     Scenario("fuse", "slow FUSE mount, 15 ms a read",
              {"steps": 260, "batch": 2, "kernel-ms": 6, "decode-ms": 2}, "storage-remote-live-read",
              {"slowfs": {"delay_us": 15000}}, {"slowfs": {"delay_us": 0}}),
@@ -104,6 +108,13 @@ TABLE = [
              {"steps": 100, "kernel-ms": 20, "ckpt-every": 10, "ckpt-mb": 8},
              "checkpoint-blocking", {"disk": {"write_bps": 40 << 20}},
              {"args": {"ckpt-every": 0}}),
+    Scenario("checkpoint-cached", "a checkpoint into the page cache every 10 steps",
+             {"steps": 100, "kernel-ms": 12, "ckpt-every": 10, "ckpt-mb": 40, "ckpt-cached": True},
+             "checkpoint-blocking", {"disk": {}}, {"args": {"ckpt-every": 0}}),
+    Scenario("checkpoint-thread", "... that a helper thread writes while the launching thread waits",
+             {"steps": 100, "kernel-ms": 12, "ckpt-every": 10, "ckpt-mb": 40, "ckpt-cached": True,
+              "ckpt-thread": True},
+             "checkpoint-blocking", {"disk": {}}, {"args": {"ckpt-every": 0}}, chain_only=True),
     Scenario("allreduce", "all-reduce over TCP, one slow link",
              {"steps": 50, "kernel-ms": 30, "grad-kb": 256, "workers": 1},
              "network-collective-slow", {"link": "40mbit"}, {"link": ""}, ranks=2),

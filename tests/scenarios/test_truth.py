@@ -41,6 +41,10 @@ class Making(unittest.TestCase):
         got = shares_ms(main, [batch(0, (80, 0, 0), (20, 20, 0))])
         self.assertEqual(got, {"storage": 12, "prepare": 3, "compute": 5})
 
+    def test_checkpoint_of_a_helper(self):
+        main = main_log([(20, 0, 1, "ckpt", {"helper": [18 * MS, 12 * MS, 6 * MS]})])
+        self.assertEqual(shares_ms(main), {"checkpoint": 13, "cpu-starved": 7})
+
     def test_core_not_given_is_starvation(self):
         main = main_log([(40, 0, 0, "next", {"n": 0})])
         got = shares_ms(main, [batch(0, (10, 0, 5), (30, 10, 20))])

@@ -168,6 +168,8 @@ class Accountant:
         wall = max(1, t1 - t0)
         part = idle / wall
         a = self.account
+        if label == "ckpt" and arg:
+            delay += arg["helper"][2]  # of the thread that was awaited
         if label == "sync":
             starved = min(idle, delay)
             a["cpu-starved"] += starved

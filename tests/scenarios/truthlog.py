@@ -12,7 +12,7 @@ main-PID.json, one per process that drives a device, written at its end:
      "kernels": [[launch call begins, ends, ns asked], ...]}
 A mark closes the phase that began at the mark before it. Labels: setup, iter (workers are
 started), next (arg: number of the batch), copy, host, launch, sync, ckpt, allreduce, shutdown
-(workers are ended); "inline" in arg holds what the thread itself did where there are no workers.
+(workers are ended); ckpt's arg: {"helper": [wall, cpu, delay]} where a thread of its own wrote; "inline" in arg holds what the thread itself did where there are no workers.
 
 worker-TID.jsonl, one line per batch, written at once (workers may be killed):
     {"pid": of the process it works for, "n": batch, "t0", "t1": made from .. to, "all", "read", "dec": [wall, cpu, delay] within it,

@@ -63,10 +63,15 @@ static void test_syscall(void **state)
 
 static void test_writes(void **state)
 {
-    uint64_t n;
-    assert_true(procfs_parse_writes("rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 44\n", &n));
+    uint64_t n, bytes;
+    assert_true(procfs_parse_writes("rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 44\nread_bytes: 0\n"
+                                    "write_bytes: 8192\ncancelled_write_bytes: 5\n",
+                                    &n, &bytes));
     assert_int_equal(n, 44);
-    assert_false(procfs_parse_writes("syscw:", &n));
+    assert_int_equal(bytes, 8192);
+    assert_false(procfs_parse_writes("syscw:", &n, &bytes));
+    assert_true(procfs_parse_writes("syscw: 1\ncancelled_write_bytes: 5\n", &n, &bytes));
+    assert_int_equal(bytes, 0);
 }
 
 static void test_tcp(void **state)
@@ -166,7 +171,7 @@ static void test_garbage(void **state)
             assert_true(m.path >= text && m.path <= text + strlen(text));
         procfs_parse_schedstat(text, &c);
         procfs_parse_tcp(text, &t);
-        procfs_parse_writes(text, &v);
+        procfs_parse_writes(text, &v, &v);
         procfs_parse_link(text, &v);
         free(text);
     }

@@ -114,6 +114,23 @@ static void test_targets(void **state)
     made_close(&m);
 }
 
+static void test_time_on_a_core_that_filled_a_file(void **state)
+{
+    struct made m;
+    made_open(&m);
+    struct bpf_off o = off(-1, BPF_FILE_REGULAR);
+    o.flags = BPF_OFF_WROTE;
+    o.t_wake = o.t_in;
+    o.waker_tid = o.waker_tgid = 0;
+    struct event_wait w = fill(&m, &o);
+    assert_int_equal(w.target, TARGET_WRITE);
+    assert_int_equal(w.t_wake, w.t_in);
+    assert_true(w.channel != 0);
+    o.file_kind = BPF_FILE_NONE; /* renaming, deleting */
+    assert_int_equal(fill(&m, &o).target, TARGET_WRITE);
+    made_close(&m);
+}
+
 static void test_wakers_nobody_may_name(void **state)
 {
     static const u32 nobody[] = {BPF_OFF_WAKE_IRQ, BPF_OFF_KTHREAD_WAKER};
@@ -394,6 +411,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_targets),
+        cmocka_unit_test(test_time_on_a_core_that_filled_a_file),
         cmocka_unit_test(test_wakers_nobody_may_name),
         cmocka_unit_test(test_faults_and_memory),
         cmocka_unit_test(test_daemon_names_its_mount),
