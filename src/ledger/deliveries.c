@@ -51,6 +51,10 @@ static void add_in_order(void *arg, const struct piece *p)
                             ns);
         return;
     }
+    if (o->d->startup && !o->others.count) { /* it waited for something of its start */
+        replay_delivery_add(o->d, CAUSE_STARTUP, 0, ns);
+        return;
+    }
     struct shares part = {.count = 0};
     shares_add_scaled(&part, &o->others, ns);
     for (int i = 0; i < part.count; i++)

@@ -12,6 +12,8 @@
 /* A thread that has waited for no delivery in this time may never do. */
 #define QUIET_NS (2 * NS_PER_S)
 #define LONG_STEP_NS (4 * NS_PER_S)
+/* A thread unpacks for less than this what another has handed it. */
+#define UNPACK_NS (20 * NS_PER_MS)
 
 struct steps {
     struct threads *threads;
@@ -99,6 +101,8 @@ static void step_on(struct steps *s, const struct thread *th, const struct taken
 /* The waits from w on that no driver call of the thread separates: one fetching of a batch. */
 struct fetch {
     const struct event_wait *first, *last;
+    const struct event_wait *handed; /* the wait that the loader which woke it last ended first: what
+                                      * follows is the unpacking, the thread's own time */
     struct made_by *by; /* of the last delivery; NULL: none came from a loader */
     bool fresh;         /* its newest delivery woke the thread */
     bool aside;         /* others woke it before, and were put aside */
@@ -107,7 +111,7 @@ struct fetch {
 
 static void take(struct steps *s, const struct thread *th, const struct fetch *f)
 {
-    int64_t t0 = f->first->t_out, t1 = f->last->t_in;
+    int64_t t0 = f->first->t_out, t1 = f->last->t_in, handed = f->handed->t_in;
     struct taken taken[DELIVERIES_TAKEN_MAX];
     deliveries_update(&s->makers, th, &s->launches, t1);
     int count =
@@ -116,7 +120,11 @@ static void take(struct steps *s, const struct thread *th, const struct fetch *f
     if (s->open)
         step_on(s, th, taken, count);
     end_step(s, th, t0);
-    begin_step(s, t0, t1, deliveries_awaited(&s->makers, f->by, t1));
+    if (!f->fresh) /* it was there */
+        handed = t0;
+    else if (t1 - handed > UNPACK_NS)
+        handed = t1;
+    begin_step(s, t0, handed, deliveries_awaited(&s->makers, f->by, t1));
     s->makers.asides += f->aside;
     s->makers.totals.deliveries++;
     s->makers.totals.awaited++;
@@ -177,7 +185,7 @@ static void cut_at_syncs(struct steps *s, const struct thread *th, int64_t until
 static struct fetch fetch_from(struct steps *s, const struct thread *th, size_t i)
 {
     const struct event_wait *w = &th->waits.item[i];
-    struct fetch f = {.first = w, .last = w};
+    struct fetch f = {.first = w, .last = w, .handed = w};
     size_t most = i + FETCH_WAITS;
     for (; i < th->waits.count && i < most; i++) {
         const struct event_wait *v = &th->waits.item[i];
@@ -190,6 +198,8 @@ static struct fetch fetch_from(struct steps *s, const struct thread *th, size_t 
             continue;
         if (!f.by) /* waits before it were for something else: a collective, a lock */
             f.first = v;
+        if (f.by != m)
+            f.handed = v;
         f.aside |= f.by && f.by != m;
         f.fresh = fresh || (f.by == m && f.fresh);
         f.by = m;

@@ -58,9 +58,9 @@ struct replay_delivery {
     struct share parts[REPLAY_PARTS_MAX];
 };
 
-/* Adds a part at the end; equal neighbours merge, and when the array is full the part merges with
- * an earlier one of its cause and resource (then of its cause alone, then `unknown`). ns <= 0:
- * nothing. */
+/* Adds a part at the end; equal neighbours merge, and when the array is full so do equal parts that
+ * stand near each other, then all equal ones. Where all differ the part joins one of its cause, else
+ * the last, which is `unknown` then. ns <= 0: nothing. */
 void replay_delivery_add(struct replay_delivery *d, enum cause cause, uint32_t resource,
                          int64_t ns);
 

@@ -272,9 +272,9 @@ static double lag_of(const struct sim *s, const struct view_step *step)
     const struct view_usual *usual = &s->v->usual;
     if (step->item == VIEW_NO_ITEM)
         return step->lag;
-    double lag = s->consumer_waited == step->waited ? step->lag
-                 : s->consumer_waited               ? usual->lag_waited
-                                                    : usual->lag_ready;
+    const struct view_item *item = &s->v->items[step->item];
+    bool as_was = s->consumer_waited == step->waited && !(item->startup && lives_on(s, item));
+    double lag = as_was ? step->lag : s->consumer_waited ? usual->lag_waited : usual->lag_ready;
     return s->consumer_waited ? left_of_wake(s, lag, usual->lag_quick, s->keep_own) : lag;
 }
 

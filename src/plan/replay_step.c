@@ -14,6 +14,26 @@ static bool same(const struct share *a, enum cause cause, uint32_t resource)
     return a->cause == cause && a->resource == resource;
 }
 
+/* Joins equal parts within each `block` neighbours; what is left is in the order of its first. */
+static void join_parts(struct replay_delivery *d, int block)
+{
+    int kept = 0;
+    for (int from = 0; from < d->part_count; from += block) {
+        int begin = kept;
+        for (int i = from; i < from + block && i < d->part_count; i++) {
+            struct share p = d->parts[i];
+            int k = begin;
+            while (k < kept && !same(&d->parts[k], (enum cause)p.cause, p.resource))
+                k++;
+            if (k < kept)
+                d->parts[k].ns += p.ns;
+            else
+                d->parts[kept++] = p;
+        }
+    }
+    d->part_count = (uint8_t)kept;
+}
+
 void replay_delivery_add(struct replay_delivery *d, enum cause cause, uint32_t resource, int64_t ns)
 {
     int n = d->part_count;
@@ -22,6 +42,10 @@ void replay_delivery_add(struct replay_delivery *d, enum cause cause, uint32_t r
     if (n && same(&d->parts[n - 1], cause, resource)) {
         d->parts[n - 1].ns += ns;
         return;
+    }
+    for (int block = 4; n == REPLAY_PARTS_MAX && block <= REPLAY_PARTS_MAX; block *= 2) {
+        join_parts(d, block);
+        n = d->part_count;
     }
     if (n < REPLAY_PARTS_MAX) {
         d->parts[n] = (struct share){(uint8_t)cause, resource, ns};

@@ -259,20 +259,32 @@ static void learn_sync(struct view *v, double *all)
     v->usual.sync_quick = view_quantile(all, n, QUICK);
 }
 
+/* The lags of the steps that waited (or not) for what they took, into all[]; a worker's first hand-over,
+ * which starts its queue's thread, only where there is no other. */
+static size_t lags_of(const struct view *v, bool waited, double *all)
+{
+    size_t n = 0;
+    for (int firsts = 0; firsts < 2 && !n; firsts++)
+        for (size_t s = 0; s < v->step_count; s++) {
+            const struct view_step *step = &v->steps[s];
+            if (step->item != VIEW_NO_ITEM && step->waited == waited &&
+                v->items[step->item].startup == (firsts == 1))
+                all[n++] = step->lag;
+        }
+    return n;
+}
+
 /* Medians; where a consumer always waited, the quickest tenth stands for its not having to. */
 static bool learn_usual(struct view *v)
 {
-    size_t n = v->step_count > v->item_count ? v->step_count : v->item_count, waited = 0, ready = 0;
+    size_t n = v->step_count > v->item_count ? v->step_count : v->item_count, waited, ready;
     AUTOFREE double *a = mem_zalloc((n > v->op_count ? n : v->op_count) * sizeof(*a));
     AUTOFREE double *b = mem_zalloc(n * sizeof(*b));
     if (!a || !b)
         return false;
     learn_sync(v, a);
-    for (size_t s = 0; s < v->step_count; s++)
-        if (v->steps[s].item != VIEW_NO_ITEM && v->steps[s].waited)
-            a[waited++] = v->steps[s].lag;
-        else if (v->steps[s].item != VIEW_NO_ITEM)
-            b[ready++] = v->steps[s].lag;
+    waited = lags_of(v, true, a);
+    ready = lags_of(v, false, b);
     v->usual.lag_quick = view_quantile(a, waited, QUICK);
     v->usual.lag_ready = ready ? view_quantile(b, ready, 0.5) : v->usual.lag_quick;
     v->usual.lag_waited = waited ? view_quantile(a, waited, 0.5) : v->usual.lag_ready;

@@ -408,9 +408,31 @@ static void test_nothing(void **state)
     replay_log_free(NULL);
 }
 
+/* Forty turns of two causes, then a third: sums are kept, and nothing becomes unknown. */
+static void many_parts_keep_their_causes(void **state)
+{
+    struct replay_delivery d = {.start_ns = 0, .end_ns = 41 * 3 * MS, .part_count = 0};
+    int64_t sum[CAUSE_COUNT] = {0};
+    (void)state;
+    for (int i = 0; i < 40; i++) {
+        replay_delivery_add(&d, CAUSE_STARTUP, 0, 2 * MS);
+        replay_delivery_add(&d, CAUSE_CPU_STARVED, 0, 1 * MS);
+    }
+    replay_delivery_add(&d, CAUSE_PREPARE, 0, 2 * MS);
+    replay_delivery_add(&d, CAUSE_UNKNOWN, 0, 1 * MS);
+    for (int i = 0; i < d.part_count; i++)
+        sum[d.parts[i].cause] += d.parts[i].ns;
+    assert_int_equal(sum[CAUSE_STARTUP], 80 * MS);
+    assert_int_equal(sum[CAUSE_CPU_STARVED], 40 * MS);
+    assert_int_equal(sum[CAUSE_PREPARE], 2 * MS);
+    assert_int_equal(sum[CAUSE_UNKNOWN], 1 * MS);
+    assert_int_equal(d.parts[d.part_count - 2].cause, CAUSE_PREPARE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_parts_keep_their_causes),
         cmocka_unit_test(test_adding),         cmocka_unit_test(test_repairs),
         cmocka_unit_test(test_long_times),     cmocka_unit_test(test_bounded),
         cmocka_unit_test(test_truncated_gain), cmocka_unit_test(test_chunks),
