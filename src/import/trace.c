@@ -34,6 +34,7 @@ void trace_free(struct trace *t)
     free(t->bytes);
     free(t->spans);
     free(t->calls);
+    asked_clear(&t->asked);
     map_clear(&t->thread_of);
     intern_clear(&t->call_names);
     free(t);
@@ -60,6 +61,26 @@ uint32_t trace_thread(struct trace *t, uint32_t pid, uint32_t tid)
     return (uint32_t)at;
 }
 
+void trace_by_process(struct trace *t)
+{
+    t->by_process = true;
+}
+
+/* Index + 1; 0 for unknown ones and those beyond the last place. */
+static unsigned process_of(struct trace *t, uint32_t pid)
+{
+    unsigned i = 0;
+    if (!pid)
+        return 0;
+    while (i < t->processes && t->process[i] != pid)
+        i++;
+    if (i == TRACE_PROCESSES_MAX)
+        return 0;
+    if (i == t->processes)
+        t->process[t->processes++] = pid;
+    return i + 1;
+}
+
 void trace_span(struct trace *t, const struct trace_span *s)
 {
     uint32_t bytes = 0;
@@ -81,18 +102,16 @@ void trace_span(struct trace *t, const struct trace_span *s)
     t->spans_unsorted |= t->span_count && t->spans[t->span_count - 1].t0 > s->t0;
     t->spans[t->span_count++] = (struct span_record){
         .t0 = s->t0, .ns = (uint64_t)s->ns, .device = s->device, .kind = s->kind,
-        .host_copy = s->host_copy, .pageable = s->pageable, .correlation = s->correlation,
-        .bytes = bytes};
+        .host_copy = s->host_copy, .pageable = s->pageable, .process = process_of(t, s->pid) & 1023,
+        .correlation = s->correlation, .bytes = bytes};
+    t->spans_all++;
 }
 
-uint32_t trace_call_name(struct trace *t, const char *name, size_t len)
+/* Number of a name that is in call_names; what it is, if it is new. */
+static uint32_t call_name(struct trace *t, const char *text, enum call_kind kind, enum cause cause)
 {
-    char text[96];
-    size_t n = len < sizeof(text) - 1 ? len : sizeof(text) - 1;
-    memcpy(text, name, n);
-    text[n] = '\0';
     if (t->call_names.count >= CALL_NAMES_MAX)
-        strcpy(text, "other calls");
+        text = "other calls";
     uint32_t number = intern_put(&t->call_names, text);
     if (!number) {
         t->failed = true;
@@ -105,8 +124,23 @@ uint32_t trace_call_name(struct trace *t, const char *name, size_t len)
         return 0;
     }
     t->call_name[t->call_name_count++] = (struct trace_call){
-        .resource = sink_resource(t->sink, text), .kind = (uint8_t)call_name_kind(text, n)};
+        .resource = sink_resource(t->sink, text), .kind = (uint8_t)kind, .cause = (uint8_t)cause};
     return number - 1;
+}
+
+uint32_t trace_call_name(struct trace *t, const char *name, size_t len)
+{
+    char text[96];
+    size_t n = len < sizeof(text) - 1 ? len : sizeof(text) - 1;
+    memcpy(text, name, n);
+    text[n] = '\0';
+    enum call_kind kind = call_name_kind(text, n);
+    return call_name(t, text, kind, call_name_cause(kind));
+}
+
+uint32_t trace_system_call(struct trace *t, const char *name, enum cause cause)
+{
+    return call_name(t, name, CALL_OTHER, cause);
 }
 
 void trace_call(struct trace *t, uint32_t thread, uint32_t name, int64_t t0, int64_t ns,
@@ -160,7 +194,7 @@ void trace_range(struct trace *t, uint32_t thread, enum cause cause, uint32_t re
 
 size_t trace_spans(const struct trace *t)
 {
-    return t->span_count;
+    return t->spans_all;
 }
 
 bool trace_uses(const struct trace *t, uint32_t device)

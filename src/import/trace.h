@@ -2,7 +2,8 @@
 /*
  * trace: what profilers' traces have in common: device activity, calls of the runtime, operators and
  * ranges of threads. Kept in compact records (16 to 24 bytes each), in any order; trace_finish
- * sorts them, joins activity to the call that asked for it, and pushes all into the sink by time.
+ * sorts them, joins activity to the call that asked for it, and pushes all into the sink by time. Where a
+ * file is in order, trace_advance does so piece by piece and memory stays small.
  *
  * Times are int64 ns of the trace's clock; durations up to 2^44 ns (4.9 hours). Out of memory sets
  * `failed`, later additions do nothing, and trace_finish says so.
@@ -27,6 +28,7 @@ uint32_t trace_thread(struct trace *t, uint32_t pid, uint32_t tid);
 struct trace_span {
     int64_t t0, ns;
     uint32_t correlation; /* of the call that asked for it; 0 unknown */
+    uint32_t pid;         /* that asked for it; 0 unknown */
     uint32_t device;      /* below SINK_DEVICES */
     uint8_t kind;         /* enum span_kind */
     bool host_copy, pageable;
@@ -38,9 +40,12 @@ void trace_span(struct trace *t, const struct trace_span *s);
 struct trace_call {
     uint32_t resource;  /* its name, in the sink */
     uint8_t kind;       /* enum call_kind */
+    uint8_t cause;      /* enum cause: what a device waits for meanwhile */
 };
 /* Number of a call's name, for trace_call. Names are few and kept. */
 uint32_t trace_call_name(struct trace *t, const char *name, size_t len);
+/* The same for a call of the system, whose cause is known. */
+uint32_t trace_system_call(struct trace *t, const char *name, enum cause cause);
 void trace_call(struct trace *t, uint32_t thread, uint32_t name, int64_t t0, int64_t ns,
                 uint32_t correlation);
 
@@ -50,10 +55,15 @@ void trace_code(struct trace *t, uint32_t thread, uint32_t resource, int64_t t0,
 void trace_range(struct trace *t, uint32_t thread, enum cause cause, uint32_t resource, int64_t t0,
                  int64_t ns);
 
+/* Correlations count per process, and spans tell theirs. Before the first call or span. */
+void trace_by_process(struct trace *t);
+
 /* Number of spans so far. */
 size_t trace_spans(const struct trace *t);
 /* Is there one of this device? */
 bool trace_uses(const struct trace *t, uint32_t device);
+/* All that begins before `until` was added: pushes and forgets it. sink_extent must have been called. */
+void trace_advance(struct trace *t, int64_t until);
 /* Pushes all. */
 int trace_finish(struct trace *t, struct error *e);
 

@@ -3,10 +3,10 @@
 
 #include "base/mem.h"
 #include "base/unit.h"
-#include "import/call_name.h"
 #include "import/trace_store.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The ledger books in such steps: what it holds meanwhile stays small. */
 #define STEP_NS (20 * NS_PER_MS)
@@ -46,7 +46,8 @@ static int ops_by_time(const void *pa, const void *pb)
 static void sort_ops(struct op_records *ops)
 {
     if (ops->unsorted)
-        qsort(ops->item, ops->count, sizeof(*ops->item), ops_by_time);
+        qsort(ops->item + ops->next, ops->count - ops->next, sizeof(*ops->item), ops_by_time);
+    ops->unsorted = false;
 }
 
 static void sort(struct trace *t)
@@ -55,6 +56,7 @@ static void sort(struct trace *t)
         qsort(t->spans, t->span_count, sizeof(*t->spans), spans_by_time);
     if (t->calls_unsorted)
         qsort(t->calls, t->call_count, sizeof(*t->calls), calls_by_time);
+    t->spans_unsorted = t->calls_unsorted = false;
     for (size_t i = 0; i < t->thread_count; i++) {
         sort_ops(&t->thread[i].code);
         sort_ops(&t->thread[i].range);
@@ -69,51 +71,26 @@ static bool asks(const struct trace *t, const struct call_record *c)
     return kind == CALL_LAUNCH || kind == CALL_COPY;
 }
 
-/* Correlation ids are mostly consecutive: they are their own hash. */
-static bool index_calls(struct trace *t)
+static void index_call(struct trace *t, const struct call_record *c)
 {
-    size_t cap = 64;
-    if (t->call_count >= UINT32_MAX)
-        return false;
-    while (cap < t->call_count * 2)
-        cap *= 2;
-    if (!(t->call_of = mem_zalloc(cap * sizeof(*t->call_of))))
-        return false;
-    t->call_of_cap = cap;
-    for (size_t i = 0; i < t->call_count; i++) {
-        size_t at = t->calls[i].correlation & (cap - 1);
-        if (!t->calls[i].correlation || !asks(t, &t->calls[i]))
-            continue;
-        while (t->call_of[at])
-            at = (at + 1) & (cap - 1);
-        t->call_of[at] = (uint32_t)i + 1;
-    }
-    return true;
-}
-
-/* The last call with that number that began before the activity did. */
-static const struct call_record *call_of(const struct trace *t, const struct span_record *s)
-{
-    const struct call_record *best = NULL;
-    size_t at = s->correlation & (t->call_of_cap - 1);
-    for (; s->correlation && t->call_of[at]; at = (at + 1) & (t->call_of_cap - 1)) {
-        const struct call_record *c = &t->calls[t->call_of[at] - 1];
-        if (c->correlation == s->correlation && c->t0 <= s->t0)
-            best = c;
-    }
-    return best;
+    uint32_t pid = t->by_process ? t->thread[c->thread].pid : 0;
+    struct launch launch = {.key = asked_key(pid, c->correlation), .t0 = c->t0, .ns = c->ns,
+                            .thread = c->thread};
+    if (c->correlation && asks(t, c) && !asked_put(&t->asked, &launch))
+        t->failed = true;
 }
 
 /* ---- into the sink ---- */
 
 static void push_span(struct trace *t, const struct span_record *s)
 {
-    const struct call_record *c = call_of(t, s);
+    uint32_t pid = s->process ? t->process[s->process - 1] : t->thread_count ? t->thread[0].pid : 1;
+    uint64_t key = asked_key(t->by_process ? pid : 0, s->correlation);
+    const struct launch *c = s->correlation ? asked_find(&t->asked, key, s->t0) : NULL;
     struct event e = {.kind = EVENT_SPAN,
                       .span = {.t0 = s->t0, .t1 = s->t0 + (int64_t)s->ns, .device = s->device,
                                .kind = s->kind, .host_copy = s->host_copy, .pageable = s->pageable,
-                               .bytes = s->bytes ? t->bytes[s->bytes - 1] : 0,
-                               .pid = t->thread_count ? t->thread[0].pid : 1}};
+                               .bytes = s->bytes ? t->bytes[s->bytes - 1] : 0, .pid = pid}};
     if (c) {
         const struct trace_thread *th = &t->thread[c->thread];
         e.span.pid = th->pid;
@@ -135,7 +112,7 @@ static void push_call(struct trace *t, const struct call_record *c)
                       .op = {.t0 = c->t0, .t1 = c->t0 + (int64_t)c->ns, .pid = th->pid,
                              .tid = th->tid, .resource = n->kind == CALL_LAUNCH ? 0 : n->resource,
                              .kind = OP_CALL,
-                             .cause = (uint8_t)call_name_cause((enum call_kind)n->kind),
+                             .cause = n->cause,
                              .awaits_device = n->kind == CALL_SYNC || n->kind == CALL_COPY ||
                                               (n->kind == CALL_LAUNCH && c->ns > LAUNCH_MAX_NS)}};
     sink_event(t->sink, &e);
@@ -154,22 +131,67 @@ static void push_ops(struct trace *t, const struct trace_thread *th, struct op_r
     }
 }
 
+/* ---- piece by piece ---- */
+
 /* What threads did before the first activity, or after the last, explains nothing. */
-static void push_all(struct trace *t)
+static void push_host(struct trace *t, size_t *call, int64_t until)
+{
+    for (size_t i = 0; i < t->thread_count; i++) {
+        push_ops(t, &t->thread[i], &t->thread[i].range, OP_RANGE, until);
+        push_ops(t, &t->thread[i], &t->thread[i].code, OP_CODE, until);
+    }
+    for (; *call < t->call_count && t->calls[*call].t0 < until; ++*call) {
+        index_call(t, &t->calls[*call]);
+        push_call(t, &t->calls[*call]);
+    }
+}
+
+static size_t drop(void *items, size_t size, size_t count, size_t done)
+{
+    memmove(items, (char *)items + done * size, (count - done) * size);
+    return count - done;
+}
+
+static void drop_ops(struct op_records *ops)
+{
+    if (ops->next)
+        ops->count = drop(ops->item, sizeof(*ops->item), ops->count, ops->next);
+    ops->next = 0;
+}
+
+static void forget(struct trace *t, size_t spans, size_t calls)
+{
+    if (spans)
+        t->span_count = drop(t->spans, sizeof(*t->spans), t->span_count, spans);
+    if (calls)
+        t->call_count = drop(t->calls, sizeof(*t->calls), t->call_count, calls);
+    if (!t->span_count)
+        t->bytes_count = 0;
+    for (size_t i = 0; i < t->thread_count; i++) {
+        drop_ops(&t->thread[i].code);
+        drop_ops(&t->thread[i].range);
+    }
+}
+
+void trace_advance(struct trace *t, int64_t until)
 {
     size_t call = 0, span = 0;
-    while (span < t->span_count) {
-        int64_t until = t->spans[span].t0 + STEP_NS;
-        for (size_t i = 0; i < t->thread_count; i++) {
-            push_ops(t, &t->thread[i], &t->thread[i].range, OP_RANGE, until);
-            push_ops(t, &t->thread[i], &t->thread[i].code, OP_CODE, until);
-        }
-        for (; call < t->call_count && t->calls[call].t0 < until; call++)
-            push_call(t, &t->calls[call]);
-        for (; span < t->span_count && t->spans[span].t0 < until; span++)
+    if (t->failed)
+        return;
+    sort(t);
+    while (span < t->span_count && t->spans[span].t0 < until) {
+        int64_t step = t->spans[span].t0 + STEP_NS;
+        if (step > until)
+            step = until;
+        push_host(t, &call, step);
+        for (; span < t->span_count && t->spans[span].t0 < step; span++)
             push_span(t, &t->spans[span]);
-        sink_advance(t->sink, until);
+        sink_advance(t->sink, step);
     }
+    push_host(t, &call, until);
+    if (!span)
+        sink_advance(t->sink, until);
+    forget(t, span, call);
 }
 
 static int64_t end_of(const struct trace *t)
@@ -184,14 +206,13 @@ static int64_t end_of(const struct trace *t)
 
 int trace_finish(struct trace *t, struct error *e)
 {
-    if (!t->failed) {
+    if (!t->failed && t->span_count) {
         sort(t);
-        t->failed = !index_calls(t);
+        sink_extent(t->sink, t->spans[0].t0, end_of(t));
     }
+    while (!t->failed && t->span_count)
+        trace_advance(t, t->spans[t->span_count - 1].t0 + STEP_NS);
     if (t->failed)
         return error_set(e, STATUS_MEMORY, "out of memory reading the trace");
-    if (t->span_count)
-        sink_extent(t->sink, t->spans[0].t0, end_of(t));
-    push_all(t);
     return STATUS_OK;
 }

@@ -6,12 +6,15 @@
 #define GPUFEED_IMPORT_TRACE_STORE_H
 
 #include "base/map.h"
+#include "import/asked.h"
 #include "import/trace.h"
+
+#define TRACE_PROCESSES_MAX 1023u /* far more than devices */
 
 /* Device activity: 24 bytes. */
 struct span_record {
     int64_t t0;
-    uint64_t ns : 44, device : 6, kind : 2, host_copy : 1, pageable : 1;
+    uint64_t ns : 44, device : 6, kind : 2, host_copy : 1, pageable : 1, process : 10;
     uint32_t correlation;
     uint32_t bytes; /* index + 1 in trace.bytes; 0 none */
 };
@@ -59,8 +62,11 @@ struct trace {
     size_t bytes_count, bytes_cap;
     uint64_t devices; /* bit 1 << number: it has spans */
     bool spans_unsorted, calls_unsorted;
-    uint32_t *call_of; /* owned; open addressing by correlation: index + 1 of a call */
-    size_t call_of_cap;
+    struct asked asked;
+    uint32_t process[TRACE_PROCESSES_MAX]; /* pids that spans name; span_record.process is index + 1 */
+    unsigned processes;
+    bool by_process;  /* correlations count per process */
+    size_t spans_all; /* ever added */
 };
 
 #endif
