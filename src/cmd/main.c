@@ -5,6 +5,7 @@
 #include "cmd/cmd.h"
 #include "cmd/say.h"
 
+#include <errno.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <string.h>
@@ -53,9 +54,8 @@ static int help(FILE *to)
     return to == stdout ? EXIT_DONE : EXIT_USAGE;
 }
 
-int main(int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
-    setlocale(LC_CTYPE, "");
     if (argc < 2)
         return help(stderr);
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
@@ -73,4 +73,15 @@ int main(int argc, char **argv)
             return commands[i]->run(argc - 1, argv + 1);
     say(NULL, "there is no verb \"%s\". Try 'gpufeed --help'.", argv[1]);
     return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_CTYPE, "");
+    int code = dispatch(argc, argv);
+    if (fflush(stdout) && code == EXIT_DONE) {
+        say(NULL, "cannot write to the standard output: %s", strerror(errno));
+        return EXIT_USAGE;
+    }
+    return code;
 }

@@ -171,6 +171,18 @@ static int create(const char *path, const char *name, const struct record_meta *
     return status;
 }
 
+/* SQLite would take ":memory:" and "file:..." for more than names. */
+static int create_file(const char *path, const struct record_meta *meta, struct record **ret,
+                       struct error *e)
+{
+    struct str name = {0};
+    str_addf(&name, "%s%s", path[0] == '/' ? "" : "./", path);
+    int status = name.failed ? error_set(e, STATUS_MEMORY, "out of memory")
+                             : create(str_text(&name), path, meta, ret, e);
+    str_clear(&name);
+    return status;
+}
+
 int record_create(const char *path, const struct record_meta *meta, struct record **ret,
                   struct error *e)
 {
@@ -181,7 +193,7 @@ int record_create(const char *path, const struct record_meta *meta, struct recor
         status = remove_beside(path, "-journal", e);
     if (status || !may_write(path, &status, e))
         return status;
-    status = create(path, path, meta, ret, e);
+    status = create_file(path, meta, ret, e);
     if (status) {
         unlink(path);
         remove_beside(path, "-wal", NULL);

@@ -134,6 +134,19 @@ def test_a_recording_that_is_being_written_is_not_replaced(folder):
     assert gf.report(at)["span_seconds"] < 2
 
 
+@pytest.mark.parametrize("name", [":memory:", "file:x?mode=memory", "file::memory:?cache=shared"])
+def test_names_that_sqlite_takes_for_more(name, folder):
+    gf.record(name, gf.JOBS, "kernels", "3", "3", cwd=folder)
+    assert os.listdir(folder) == [name]
+    assert gf.share(gf.report(folder / name), "compute") > 0
+
+
+@pytest.mark.parametrize("ask", [["--help"], ["--version"], ["run", "--help"]])
+def test_help_that_cannot_be_written(ask, folder):
+    r = gf.run("sh", "-c", 'exec "$@" > /dev/full', "sh", gf.GPUFEED, *ask)
+    assert r.code == 2 and "No space" in gf.one_line(r.err), r
+
+
 # ---- what is printed -------------------------------------------------------------------------
 
 
