@@ -44,8 +44,8 @@ int on_call_return(struct pt_regs *ctx)
     r->call = t->call_kind;
     r->t0 = t->call_t0;
     r->t1 = bpf_ktime_get_ns();
-    r->tid = p->pid;
-    r->tgid = p->tgid;
+    r->tid = tid_of(p);
+    r->tgid = tgid_of(p);
     bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
     return 0;
 }
@@ -120,7 +120,7 @@ int on_host_return(struct pt_regs *ctx)
     for (int i = 0; i < HOST_ADDRESSES && at; i++) {
         if (bpf_probe_read_user(&item, sizeof(item), (void *)at))
             break;
-        emit_host(p->tgid, t->host_node, item.address);
+        emit_host(tgid_of(p), t->host_node, item.address);
         at = item.next;
     }
     t->host_node = 0;

@@ -112,6 +112,24 @@ struct task_io_accounting {
     u64 wchar, write_bytes;
 };
 
+struct ns_common {
+    unsigned int inum;
+};
+
+struct pid_namespace {
+    struct ns_common ns;
+};
+
+struct upid {
+    int nr;
+    struct pid_namespace *ns;
+};
+
+struct pid {
+    unsigned int level;
+    struct upid numbers[1];
+};
+
 struct task_struct {
     unsigned int __state;
     void *stack;
@@ -127,6 +145,7 @@ struct task_struct {
     struct files_struct *files;
     struct signal_struct *signal;
     struct task_io_accounting ioac;
+    struct pid *thread_pid;
 };
 
 #if defined(__TARGET_ARCH_x86)
@@ -154,10 +173,6 @@ struct pt_regs {
 #else
 #error "no register names for this architecture"
 #endif
-
-struct ns_common {
-    unsigned int inum;
-};
 
 struct net {
     struct ns_common ns;

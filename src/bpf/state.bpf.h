@@ -22,6 +22,7 @@ const volatile u8 syscall_class[BPF_SYSCALLS];
 const volatile bool have_prev_state;  /* sched_switch hands over the state (from 5.18 on) */
 const volatile bool have_cast;        /* the kfunc bpf_rdonly_cast exists (from 6.2 on) */
 const volatile u32 short_runnable_ns; /* preemptions shorter than this are summed up */
+const volatile u32 reader_ns;         /* the reader's pid namespace; 0: the initial one */
 
 /* The kernel stack tells interrupts; set once calibrated, after loading. */
 bool irq_by_stack;
@@ -144,6 +145,40 @@ static __always_inline void count_lost(u32 reason)
 static __always_inline void name_task(char *to, struct task_struct *p)
 {
     __builtin_memcpy(to, p->comm, 16);
+}
+
+/* A pid namespace in another in another: more are not looked through. */
+#define NAMESPACES_MAX 4
+
+/* The number of a thread as the reader's pid namespace has it; 0: it lives outside of that. */
+static __always_inline u32 number_in(struct pid *pid)
+{
+    u64 at = (u64)pid + bpf_core_field_offset(struct pid, numbers);
+    u32 level = pid ? FIELD(struct pid, pid, level) : 0;
+
+    for (u32 i = 1; i <= NAMESPACES_MAX && i <= level; i++) {
+        u64 upid = at + i * bpf_core_type_size(struct upid);
+        struct pid_namespace *ns = FIELD(struct upid, upid, ns);
+
+        if (ns && FIELD(struct pid_namespace, ns, ns.inum) == reader_ns)
+            return FIELD(struct upid, upid, nr);
+    }
+    return 0;
+}
+
+static __always_inline u32 tid_of(struct task_struct *p)
+{
+    return reader_ns ? number_in(FIELD(struct task_struct, p, thread_pid)) : p->pid;
+}
+
+static __always_inline u32 tgid_of(struct task_struct *p)
+{
+    struct task_struct *leader;
+
+    if (!reader_ns)
+        return p->tgid;
+    leader = FIELD(struct task_struct, p, group_leader);
+    return number_in(FIELD(struct task_struct, leader, thread_pid));
 }
 
 static __always_inline struct thread *thread_of(struct task_struct *p)

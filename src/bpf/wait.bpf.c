@@ -60,8 +60,8 @@ static __always_inline void emit(struct thread *t, struct task_struct *p, u64 t_
     o->flags = t->flags | flags;
     o->t_out = t_out;
     o->t_in = now;
-    o->tid = p->pid;
-    o->tgid = p->tgid;
+    o->tid = tid_of(p);
+    o->tgid = tgid_of(p);
     fill_waker(o, t);
     o->syscall = t->syscall;
     o->file_kind = t->file_kind;
@@ -237,8 +237,8 @@ int on_waking(u64 *ctx)
     } else {
         if (current->flags & PF_KTHREAD)
             flags = BPF_OFF_KTHREAD_WAKER;
-        t->waker_tid = current->pid;
-        t->waker_tgid = current->tgid;
+        t->waker_tid = tid_of(current);
+        t->waker_tgid = tgid_of(current);
     }
     t->wake_flags = flags;
     t->t_wake = bpf_ktime_get_ns();
@@ -323,7 +323,11 @@ int on_memcg_out(u64 *ctx)
 
 static __always_inline u32 parent_tgid(struct task_struct *p)
 {
-    return FIELD(struct task_struct, FIELD(struct task_struct, p, real_parent), tgid);
+    struct task_struct *parent = FIELD(struct task_struct, p, real_parent);
+
+    if (!reader_ns)
+        return FIELD(struct task_struct, parent, tgid);
+    return tgid_of(parent);
 }
 
 static __always_inline void emit_task(u32 kind, struct task_struct *p, u32 outside, u32 code)
@@ -335,8 +339,8 @@ static __always_inline void emit_task(u32 kind, struct task_struct *p, u32 outsi
         return;
     }
     r->kind = kind;
-    r->tid = p->pid;
-    r->tgid = p->tgid;
+    r->tid = tid_of(p);
+    r->tgid = tgid_of(p);
     r->parent_tgid = parent_tgid(p);
     r->t = bpf_ktime_get_ns();
     r->exit_code = code;
@@ -366,16 +370,16 @@ int on_fork(u64 *ctx)
 {
     struct task_struct *parent = (struct task_struct *)ctx[0];
     struct task_struct *child = (struct task_struct *)ctx[1];
-    u32 tgid = parent->tgid;
+    u32 tgid = tgid_of(parent), child_tgid = tgid_of(child);
     struct watch *w = bpf_map_lookup_elem(&watched, &tgid), child_watch;
 
     if (!w)
         return 0;
     child_watch.outside = w->outside;
-    if (child->tgid != tgid) {
+    if (child_tgid != tgid) {
         if (w->outside)
             return 0;
-        tgid = child->tgid;
+        tgid = child_tgid;
         if (bpf_map_update_elem(&watched, &tgid, &child_watch, BPF_ANY))
             count_lost(BPF_LOST_MAP);
     }
@@ -399,7 +403,7 @@ int on_exit(u64 *ctx)
 {
     struct task_struct *p = (struct task_struct *)ctx[0];
     struct thread *t = thread_of(p);
-    u32 tgid = p->tgid;
+    u32 tgid = tgid_of(p);
 
     if (!t)
         return 0;
@@ -422,7 +426,7 @@ int find_threads(struct bpf_iter__task *ctx)
 
     if (!p || (p->flags & PF_KTHREAD))
         return 0;
-    tgid = p->tgid;
+    tgid = tgid_of(p);
     w = bpf_map_lookup_elem(&watched, &tgid);
     if (!w) {
         parent = parent_tgid(p);

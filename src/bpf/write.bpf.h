@@ -38,8 +38,8 @@ static __always_inline void emit_writing(struct thread *t, struct task_struct *p
     o->flags = BPF_OFF_WROTE | flags;
     o->t_out = t->write_t0;
     o->t_wake = o->t_in = t->write_t1;
-    o->tid = p->pid;
-    o->tgid = p->tgid;
+    o->tid = tid_of(p);
+    o->tgid = tgid_of(p);
     o->syscall = -1;
     o->file_kind = t->write_ino ? BPF_FILE_REGULAR : BPF_FILE_NONE;
     o->ino = t->write_ino;

@@ -148,6 +148,14 @@ static uint8_t class_of(long number)
     return (uint8_t)(syscall_class(number) | (writes ? BPF_SYSCALL_WRITES : 0));
 }
 
+/* The namespace whose numbers we and the probe know threads by; 0: the initial one. */
+static uint32_t reader_namespace(void)
+{
+    struct stat st;
+    bool known = stat("/proc/self/ns/pid", &st) == 0;
+    return known && st.st_ino != INITIAL_PID_NAMESPACE ? (uint32_t)st.st_ino : 0;
+}
+
 /* One attempt; returns 0 or the errno. */
 static int load_once(struct wait_load *l, const struct btf *btf, const struct wait_bpf_opts *o,
                      bool cast)
@@ -160,6 +168,7 @@ static int load_once(struct wait_load *l, const struct btf *btf, const struct wa
     skel->rodata->have_prev_state = has_switch_state(btf) && !o->as_old;
     skel->rodata->have_cast = cast;
     skel->rodata->short_runnable_ns = SHORT_RUNNABLE_NS;
+    skel->rodata->reader_ns = reader_namespace();
     choose(skel, btf, o->as_old);
     l->multi = uprobe_multi_there(btf) && !o->as_old;
     if (l->multi) {
@@ -177,20 +186,8 @@ static int load_once(struct wait_load *l, const struct btf *btf, const struct wa
     return 0;
 }
 
-/* The kernel side numbers threads as the initial pid namespace does; in a container the numbers
- * that we and the probe know are others, and would name strangers. */
-static bool numbers_are_ours(void)
-{
-    struct stat st;
-    return stat("/proc/self/ns/pid", &st) || st.st_ino == INITIAL_PID_NAMESPACE;
-}
-
 static int load(struct wait_load *l, const struct wait_bpf_opts *o, struct error *e)
 {
-    if (!numbers_are_ours())
-        return error_set(e, STATUS_DENIED,
-                         "gpufeed runs in a pid namespace (a container), where the wait chain "
-                         "cannot tell threads apart; run it on the host or with --pid=host");
     libbpf_set_print(quiet);
     struct btf *btf = btf__load_vmlinux_btf();
     if (!btf || libbpf_get_error(btf)) {
