@@ -9,7 +9,7 @@ KEYS = ("id", "severity", "title", "why", "fix", "scenario", "source")
 # Rules of data/check: on facts alone, for machines and jobs that have not been recorded.
 CHECK_KEYS = ("id", "for", "severity", "title", "why", "fix", "source", "needs")
 OPTIONAL = ("apply",)
-NEED = r"[a-z_]+/[a-z_0-9]+"
+NEED = r"[a-z_]+(?:/[a-z_]+)?/[a-z_0-9]+"
 SCENARIO = r"none|pinned|persistent|away [a-z-]+|workers \+\S+|prefetch \S+"
 
 

@@ -50,7 +50,7 @@ static int known(sqlite3_stmt *s, const char *need, size_t n)
         size_t one = 0;
         while (one < n && need[one] != '|')
             one++;
-        const char *slash = memchr(need, '/', one);
+        const char *slash = memrchr(need, '/', one); /* a kind may have one of its own */
         size_t kind = slash ? (size_t)(slash - need) : one;
         sqlite3_reset(s);
         sqlite3_bind_text(s, 1, need, (int)kind, SQLITE_STATIC);
@@ -191,6 +191,8 @@ int check_run(struct check *c, const struct check_options *o, struct check_repor
         status = recording_borrow(&c->db, c->record->db, e);
     if (!status)
         status = rules_prepare(&c->db, NULL, 0, e);
+    if (!status)
+        status = rules_prepare_machine(&c->db, e);
     if (status)
         return status;
     check_report_init(&r);

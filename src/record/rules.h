@@ -58,4 +58,7 @@ struct rule_fact {
 int rules_prepare(struct recording *db, const struct rule_fact *more, size_t count,
                   struct error *e);
 
+/* After rules_prepare, for the rules of check: makes the views of rule_views.c. */
+int rules_prepare_machine(struct recording *db, struct error *e);
+
 #endif

@@ -80,6 +80,22 @@ int rules_prepare(struct recording *db, const struct rule_fact *more, size_t cou
     return status;
 }
 
+int rules_prepare_machine(struct recording *db, struct error *e)
+{
+    struct str sql = {0};
+    for (size_t i = 0; i < rule_view_count; i++)
+        str_addf(&sql, "CREATE TEMP TABLE \"%s\" AS %s;", rule_views[i].name,
+                 view_body(&rule_views[i]));
+    int status = STATUS_OK;
+    recording_budget(db, READ_BUDGET);
+    if (sql.failed)
+        status = fill_no_memory(db, e);
+    else if (sqlite3_exec(db->db, str_text(&sql), NULL, NULL, NULL))
+        status = recording_error(db, e, "summing it up");
+    str_clear(&sql);
+    return status;
+}
+
 void rule_scenarios_clear(struct rule_scenarios *s)
 {
     for (size_t i = 0; i < s->count; i++)

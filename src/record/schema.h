@@ -23,4 +23,8 @@ struct schema_object {
 extern const struct schema_object schema_objects[];
 extern const size_t schema_object_count;
 
+/* Views for the rules of check alone, made when these run; they may use one another, in order. */
+extern const struct schema_object rule_views[];
+extern const size_t rule_view_count;
+
 #endif

@@ -19,6 +19,7 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,6 +167,9 @@ static void library_facts(const struct look *k, struct out *out)
         out->source = "/proc/PID/maps";
         out_text(out, "path", f->path);
         out_text(out, "version", f->version);
+        unsigned major, minor, patch;
+        if (sscanf(f->version, "%3u.%3u.%3u", &major, &minor, &patch) == 3)
+            out_number(out, "version_number", major * 10000.0 + minor * 100.0 + patch, "count");
         if (f->path[0] || k->maps_read)
             out_number(out, "loaded", f->path[0] != '\0', "1");
         if (l == LIBRARY_NET_PLUGIN && f->path[0])
@@ -230,7 +234,34 @@ static void numa_facts(const struct look *k, struct out *out)
     out->subject = "";
     out->source = "/proc/PID/status";
     out_text(out, "affinity_numa", str_text(&n.text));
+    const char *caps = strstr(str_text(&text), "CapEff:");
+    if (caps)
+        out_number(out, "cap_sys_nice", strtoull(caps + 7, NULL, 16) >> CAP_SYS_NICE & 1, "1");
     str_clear(&n.text);
+    str_clear(&text);
+}
+
+/* Interfaces of the job's network namespace: "Inter-| ...", " face |...", "  eth0: 1 2 ...". */
+static void nic_facts(const struct look *k, struct out *out)
+{
+    char path[64];
+    struct str text = {0};
+    const char *line;
+    size_t len;
+    snprintf(path, sizeof(path), "/proc/%u/net/dev", k->o->pid);
+    rootfs_bytes(k->o->root, path, MIB, &text);
+    out->kind = "job_nic";
+    out->source = "/proc/PID/net/dev";
+    for (const char *p = str_text(&text); text_line(&p, &line, &len);) {
+        char name[32];
+        const char *colon = memchr(line, ':', len);
+        size_t blanks = strspn(line, " "), n = colon ? (size_t)(colon - line) : 0;
+        if (n <= blanks || n - blanks >= sizeof(name))
+            continue;
+        snprintf(name, sizeof(name), "%.*s", (int)(n - blanks), line + blanks);
+        out->subject = name;
+        out_number(out, "present", 1, "1");
+    }
     str_clear(&text);
 }
 
@@ -270,6 +301,7 @@ static int libraries_facts(void *self, int64_t now, fact_fn fn, void *arg)
     out.source = "/proc/PID/fd";
     if (k->fds_read)
         out_number(&out, "verbs_open", k->open_verbs, "count");
+    nic_facts(k, &out);
     free(k);
     return out.rc;
 }

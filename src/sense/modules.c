@@ -89,6 +89,23 @@ static void module_facts(const struct source_opts *o, const struct lists *l, con
         out_text(out, "version", version);
 }
 
+/* x86 says in the flags of its CPUs whether a hypervisor is below. */
+static void hypervisor_fact(const struct source_opts *o, struct out *out)
+{
+    struct str text = {0};
+    const char *line;
+    size_t len;
+    rootfs_bytes(o->root, "/proc/cpuinfo", 64 * KIB, &text);
+    for (const char *p = str_text(&text); text_line(&p, &line, &len);) {
+        if (len < 6 || memcmp(line, "flags\t", 6))
+            continue;
+        out->source = "/proc/cpuinfo";
+        out_number(out, "hypervisor", memmem(line, len, " hypervisor", 11) != NULL, "1");
+        break;
+    }
+    str_clear(&text);
+}
+
 static int modules_facts(void *self, int64_t now, fact_fn fn, void *arg)
 {
     const struct source_opts *o = self;
@@ -101,6 +118,7 @@ static int modules_facts(void *self, int64_t now, fact_fn fn, void *arg)
         if (sscanf(release, "%4u.%3u", &major, &minor) == 2)
             out_number(&out, "version", major * 1000.0 + minor, "count");
     }
+    hypervisor_fact(o, &out);
     read_lists(o, release, &l);
     out.kind = "module";
     out.source = "/proc/modules";

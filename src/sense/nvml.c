@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "base/unit.h"
 #include "sense/nvml_lib.h"
+#include "sense/nvml_links.h"
 #include "sense/out.h"
 
 #include <math.h>
@@ -53,8 +54,10 @@ struct mean {
 struct gpu {
     nvml_device device;
     char uuid[NVML_TEXT], name[NVML_TEXT], bus[32];
+    char address[24]; /* as /sys writes it */
     double memory_total, memory_peak, power_limit, temperature_max, clock_max;
     double link_gen, link_gen_max, link_width, link_width_max, mig, processes_peak;
+    struct nvml_links links;
     struct mean utilisation, power, clock;
     unsigned long throttled[THROTTLES], throttle_looks;
     unsigned long long samples_until;
@@ -99,8 +102,11 @@ static void describe(const struct nvml_lib *l, struct gpu *g)
         g->uuid[0] = '\0';
     if (!l->name || l->name(g->device, g->name, sizeof(g->name)) != NVML_SUCCESS)
         g->name[0] = '\0';
-    if (l->pci && l->pci(g->device, &pci) == NVML_SUCCESS)
+    if (l->pci && l->pci(g->device, &pci) == NVML_SUCCESS) {
         snprintf(g->bus, sizeof(g->bus), "%.31s", pci.bus_id);
+        snprintf(g->address, sizeof(g->address), "%04x:%02x:%02x.0", pci.domain, pci.bus & 0xff,
+                 pci.device & 0x1f);
+    }
     bool have_memory = l->memory && l->memory(g->device, &m) == NVML_SUCCESS;
     g->memory_total = have_memory ? (double)m.total : NAN;
     g->power_limit = reading(l->power_limit, g->device) * PER_MILLI;
@@ -163,6 +169,15 @@ static void look(const struct nvml_lib *l, struct gpu *g)
     }
 }
 
+static void describe_links(const struct nvml_lib *l, struct gpu *gpus, unsigned count)
+{
+    nvml_device devices[DEVICES_MAX];
+    for (unsigned i = 0; i < count; i++)
+        devices[i] = gpus[i].device;
+    for (unsigned i = 0; i < count; i++)
+        nvml_links_ask(l, devices, count, i, &gpus[i].links);
+}
+
 /* Wakes the driver and lists the devices; not under the lock: it may take seconds. */
 static void begin(struct nvml *n)
 {
@@ -177,6 +192,7 @@ static void begin(struct nvml *n)
             continue;
         describe(l, &gpus[found++]);
     }
+    describe_links(l, gpus, found);
     pthread_mutex_lock(&n->lock);
     if (rc != NVML_SUCCESS)
         snprintf(n->failure, sizeof(n->failure), "NVML: %s",
@@ -258,6 +274,7 @@ static void gpu_facts(const struct gpu *g, unsigned index, struct out *o)
     o->subject = g->uuid;
     out_text(o, "name", g->name);
     out_text(o, "pci_bus", g->bus);
+    out_text(o, "pci", g->address);
     out_number(o, "index", index, "count");
     out_number(o, "utilisation_nvml", mean(&g->utilisation), "1");
     out_number(o, "power_mean_w", mean(&g->power), "W");
@@ -275,6 +292,7 @@ static void gpu_facts(const struct gpu *g, unsigned index, struct out *o)
     out_number(o, "processes_peak", g->processes_peak, "count");
     for (size_t i = 0; i < THROTTLES && g->throttle_looks; i++)
         out_number(o, throttles[i].name, (double)g->throttled[i] / (double)g->throttle_looks, "1");
+    nvml_links_facts(&g->links, o);
 }
 
 static int nvml_facts(void *self, int64_t now, fact_fn fn, void *arg)

@@ -42,6 +42,10 @@ static const struct {
     F(link_width_max, "nvmlDeviceGetMaxPcieLinkWidth", NULL, false),
     F(mig, "nvmlDeviceGetMigMode", NULL, false),
     F(processes, "nvmlDeviceGetComputeRunningProcesses_v3", NULL, false),
+    F(persistence, "nvmlDeviceGetPersistenceMode", NULL, false),
+    F(link_state, "nvmlDeviceGetNvLinkState", NULL, false),
+    F(fabric, "nvmlDeviceGetGpuFabricInfoV", NULL, false),
+    F(p2p, "nvmlDeviceGetP2PStatus", NULL, false),
 #undef F
 };
 

@@ -56,6 +56,24 @@ _Static_assert(sizeof(struct nvml_pci) == 68, "nvmlPciInfo_t");
 _Static_assert(sizeof(struct nvml_process) == 24, "nvmlProcessInfo_t");
 _Static_assert(sizeof(struct nvml_sample) == 16, "nvmlSample_t");
 
+/* nvmlGpuFabricInfoV_t as of version 2; version 3 adds a byte behind it. */
+struct nvml_fabric {
+    unsigned version; /* size | number << 24 */
+    unsigned char cluster[16];
+    int status; /* NVML's result of joining the fabric */
+    unsigned clique;
+    unsigned char state; /* enum nvml_fabric_state */
+    unsigned health;     /* NVML_HEALTH_* */
+};
+#define NVML_FABRIC_VERSION ((unsigned)sizeof(struct nvml_fabric) | 2u << 24)
+enum nvml_fabric_state { NVML_FABRIC_UNSUPPORTED, NVML_FABRIC_NOT_STARTED, NVML_FABRIC_IN_PROGRESS,
+                         NVML_FABRIC_COMPLETED };
+enum nvml_p2p { NVML_P2P_READ = 0, NVML_P2P_NVLINK = 2 };
+enum nvml_p2p_status { NVML_P2P_OK = 0, NVML_P2P_DISABLED_BY_REGKEY = 4 };
+#define NVML_LINKS_MAX 36 /* NVML_NVLINK_MAX_LINKS of API 13 */
+
+_Static_assert(sizeof(struct nvml_fabric) == 36, "nvmlGpuFabricInfo_v2_t");
+
 typedef void *nvml_device;
 
 struct nvml_lib {
@@ -87,6 +105,10 @@ struct nvml_lib {
     int (*link_width_max)(nvml_device d, unsigned *v);
     int (*mig)(nvml_device d, unsigned *current, unsigned *pending);
     int (*processes)(nvml_device d, unsigned *count, struct nvml_process *list);
+    int (*persistence)(nvml_device d, unsigned *mode);
+    int (*link_state)(nvml_device d, unsigned link, unsigned *active); /* NVLink */
+    int (*fabric)(nvml_device d, struct nvml_fabric *info);
+    int (*p2p)(nvml_device one, nvml_device other, unsigned index, int *status);
 };
 
 /* path NULL: NVML_LIBRARY. Opens, but does not initialise (that may take seconds). */

@@ -44,6 +44,9 @@ extern const struct source source_proc;   /* the job's processes and environment
 extern const struct source source_nvml;   /* NVIDIA devices */
 extern const struct source source_given;  /* what a dump brings along */
 extern const struct source source_self;   /* gpufeed's own cost */
+extern const struct source source_pci;        /* PCIe: links, access control, NUMA nodes */
+extern const struct source source_rdma;       /* InfiniBand and RoCE ports */
+extern const struct source source_gpu_files;  /* files of NVIDIA's driver */
 extern const struct source source_modules;    /* kernel release and modules */
 extern const struct source source_services;   /* daemons of accelerators and fabrics */
 extern const struct source source_nccl_files; /* nccl.conf, topology files, waagent.conf */

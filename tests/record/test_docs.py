@@ -36,3 +36,23 @@ def test_facts_that_are_read():
     words = set(re.findall(r"\w+", doc("facts.md")))
     meta = set(re.findall(r"\w+", doc("recording.md")))
     assert sorted(u for u in used if u not in words and u not in meta) == []
+
+
+def test_views_of_check():
+    views = (ROOT / "src/record/rule_views.c").read_text(encoding="utf-8")
+    names = re.findall(r'\bVIEW\("(\w+)"', views)
+    assert len(names) > 5
+    assert [n for n in names if f"| `{n}` |" not in doc("rules.md")] == []
+
+
+def test_facts_of_check():
+    views = (ROOT / "src/record/rule_views.c").read_text(encoding="utf-8")
+    used = set(re.findall(r'\b[NT]\("(\w+)"\)', views))
+    for path in (ROOT / "data/check").glob("*.sql"):
+        text = path.read_text(encoding="utf-8")
+        used |= set(re.findall(r"\bname = '(\w+)'", text))
+        needs = re.search(r"^-- needs: (.*(?:\n--   .*)*)", text, re.M)[1]
+        used |= {need.rsplit("/", 1)[1] for need in re.split(r"[|\s]+", needs) if "/" in need}
+    assert len(used) > 40
+    words = set(re.findall(r"\w+", doc("facts.md")))
+    assert sorted(u for u in used - words if not u.startswith("throttled_")) == []

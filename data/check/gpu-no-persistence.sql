@@ -1,0 +1,11 @@
+-- SPDX-License-Identifier: MIT
+-- id: gpu-no-persistence
+-- for: check
+-- severity: info
+-- title: Persistence mode is off on {n} GPUs
+-- why: When the last program ends the driver puts the GPU down, and the next one waits for seconds;
+--   settings such as clocks are lost.
+-- fix: systemctl enable --now nvidia-persistenced (or nvidia-smi -pm 1 until the next boot).
+-- needs: gpu/persistence
+-- source: NVIDIA driver README: nvidia-persistenced
+SELECT count(*) AS "n [count] @nvml" FROM gpu WHERE persistence = 0 GROUP BY persistence;

@@ -1,0 +1,11 @@
+-- SPDX-License-Identifier: MIT
+-- id: nic-errors
+-- for: check
+-- severity: warning
+-- title: {nic} had {errors} transmission errors in the interval looked at
+-- why: A bad cable, connector or transceiver; each error is a lost packet that TCP sends again after a
+--   pause.
+-- fix: Replace the cable or transceiver; ethtool -S {nic} names the kind.
+-- needs: nic/errors
+-- source: Linux Documentation/ABI/testing/sysfs-class-net-statistics
+SELECT subject AS "nic", number AS "errors [count] @/sys/class/net" FROM fact WHERE kind = 'nic' AND name = 'errors' AND number >= 10;
