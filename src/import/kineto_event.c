@@ -4,6 +4,7 @@
 #include "base/unit.h"
 #include "probe/kernel_class.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* What of an event matters, by its category. */
@@ -18,7 +19,7 @@ struct event_in {
     char phase; /* 0: none told */
     enum category category;
     struct piece name, ts, dur, kind;
-    struct piece collective, dtype;
+    struct piece collective, dtype, argument; /* args: "name" */
     bool has_ts, has_dur;
     int64_t pid, tid, device, stream, correlation, bytes;
     int64_t elements_in, elements_out, group;
@@ -119,7 +120,7 @@ static struct piece *text_of(const struct scan *s, struct event_in *ev)
         return &ev->collective;
     if (KEY("dtype"))
         return &ev->dtype;
-    return NULL;
+    return KEY("name") ? &ev->argument : NULL;
 }
 
 static bool take_args(struct kineto *k, struct event_in *ev)
@@ -350,6 +351,18 @@ static void take_thread_event(struct kineto *k, const struct event_in *ev, int64
     }
 }
 
+/* Kineto names devices' "processes" too; those have numbers that no process has for long. */
+static void take_process_name(struct kineto *k, const struct event_in *ev)
+{
+    char name[64], text[96];
+    if (!begins(k, ev, "process_name") || ev->pid <= SINK_DEVICES || ev->pid > UINT32_MAX ||
+        !ev->argument.len)
+        return;
+    scan_text(text_at(k, ev->argument), ev->argument.len, name, sizeof(name));
+    snprintf(text, sizeof(text), "%s (%lld)", name, (long long)ev->pid);
+    sink_workload(k->sink, (uint32_t)ev->pid, text);
+}
+
 /* Phases of the Trace Event Format; complete events (X) are all that Kineto uses for what took time. */
 static bool phase_known(char c)
 {
@@ -363,6 +376,8 @@ static bool interpret(struct kineto *k, const struct event_in *ev)
         sink_skip(k->sink, ev->phase ? "events of an unknown phase" : "events without a phase", 1);
     if (ev->phase == 'B' || ev->phase == 'E')
         sink_skip(k->sink, "begin and end events", 1);
+    if (ev->phase == 'M')
+        take_process_name(k, ev);
     if (ev->phase != 'X' || ev->category == OTHER)
         return true;
     if (!times(k, ev, &t0, &ns))

@@ -73,6 +73,8 @@ static bool refill(struct scan *s)
     s->end = s->buffer + kept + size;
     s->text = text_kept ? s->buffer + text : NULL;
     s->pin = s->pin ? s->buffer : NULL;
+    if (!s->end_offset && size >= 3 && !memcmp(s->buffer, "\xef\xbb\xbf", 3))
+        s->at += 3; /* a byte order mark, as some editors put it */
     s->end_offset += size;
     return true;
 }

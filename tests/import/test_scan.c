@@ -53,6 +53,7 @@ static void test_tokens(void **state)
     check("[1,-0.5e+3,true,false,null,\"\"]", "[n:1 n:-0.5e+3 tf0s: ]");
     check("{\"a\" : {\"b\":[{}, \"x\\\"y\"]},\n\t\"c\":0}", "{k:a {k:b [{}s:x\\\"y ]}k:c n:0 }");
     check("7", "n:7 ");
+    check("\xef\xbb\xbf [1]", "[n:1 ]");
     check("\"\\u00e9\\ud83d\\ude00\"", "s:\\u00e9\\ud83d\\ude00 ");
     check("[NaN, -Infinity, nan]", "[000]");
 }
