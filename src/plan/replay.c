@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define GAIN_NOISE 0.005 /* of the length: a loss below this is none */
+#define CORES_LEFT 0.1   /* at least */
 #define COUPLED 0.005    /* of the length, late-peer time that couples consumers */
 
 struct consumer {
@@ -18,8 +19,9 @@ struct consumer {
 };
 
 struct replay {
-    int count;
+    int count, active; /* the latter: those with steps */
     bool coupled;
+    double busy_elsewhere; /* cores that neither threads nor workers of the log used, on average */
     struct consumer consumers[]; /* those with steps; index[] maps */
 };
 
@@ -102,6 +104,16 @@ static bool prepare_consumer(struct consumer *c, const struct replay_log *log, i
     return true;
 }
 
+/* What the log does not hold and yet keeps cores from further accelerators. */
+static double busy_elsewhere(const struct replay *r, const struct replay_setup *setup)
+{
+    double used = 0;
+    for (int i = 0; i < r->count; i++)
+        if (r->consumers[i].view.step_count && r->consumers[i].view.real_ns > 0)
+            used += view_cpu_ns(&r->consumers[i].view) / r->consumers[i].view.real_ns;
+    return fmax(0, setup->busy - used);
+}
+
 static double late_peer_ns(const struct view *v)
 {
     return v->own_ns[CAUSE_LATE_PEER] + v->device_ns[CAUSE_LATE_PEER];
@@ -128,7 +140,9 @@ struct replay *replay_new(const struct replay_log *log, const struct replay_setu
         with_steps += c->view.step_count > 0;
         late += late_peer_ns(&c->view) > COUPLED * c->view.real_ns;
     }
+    r->active = with_steps;
     r->coupled = with_steps > 1 && late > 0;
+    r->busy_elsewhere = busy_elsewhere(r, setup ? setup : &nothing);
     if (!with_steps) {
         replay_free(r);
         error_set(e, STATUS_MISSING, "nothing to replay: no step was recorded");
@@ -234,6 +248,18 @@ static void finish(const struct totals *t, struct replay_result *ret)
     ret->gain_ns = (int64_t)(t->real_end > 0 ? gain * (t->whole / t->real_end) : 0);
 }
 
+/* Further consumers share the cores that are free or the log's own; several ranks have an equal part of them each,
+ * and are no longer each other's neighbours. */
+static void share_cores(const struct replay *r, const struct replay_scenario *scenario,
+                        struct sim_params *p)
+{
+    if (round(scenario->consumers_times) < 2 || p->cores <= 0)
+        return;
+    double others = r->active > 1 ? 0 : p->others;
+    p->cores = fmax(p->cores - fmax(0, r->busy_elsewhere - others), CORES_LEFT) / r->active;
+    p->others = others;
+}
+
 int replay_run(const struct replay *r, const struct replay_scenario *scenario,
                struct replay_result *ret, struct error *e)
 {
@@ -249,6 +275,7 @@ int replay_run(const struct replay *r, const struct replay_scenario *scenario,
         struct sim_params p = c->cores;
         p.scenario = scenario;
         p.no_late_peer = uncoupled;
+        share_cores(r, scenario, &p);
         struct sim_result s;
         if (!c->view.step_count)
             continue;
@@ -281,6 +308,7 @@ bool replay_learnt(const struct replay *r, int consumer, struct replay_learnt *r
                                   .discipline = c->cores.discipline,
                                   .real_ns = (int64_t)c->view.real_ns,
                                   .identity_ns = (int64_t)c->identity_ns,
-                                  .starved_ns = (int64_t)starved_ns(&c->view)};
+                                  .starved_ns = (int64_t)starved_ns(&c->view),
+                                  .untold_ns = (int64_t)c->view.untold_ns};
     return true;
 }

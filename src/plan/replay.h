@@ -24,6 +24,7 @@
 /* What is known from elsewhere; zeros: learn it. */
 struct replay_setup {
     double cores;   /* cores that the job may use; 0 unknown */
+    double busy;    /* of them, in use on average, whoever used them; 0 unknown: by the log alone */
     uint32_t depth; /* items requested ahead over all workers (prefetch_factor * workers) */
     /* What workers would cost a job that has none: the thread's time to take an item from them, and
      * to start all of them. */
@@ -53,7 +54,9 @@ struct replay_scenario {
     bool pinned_async;      /*   and the copy call no longer waits for the copy */
     bool accelerator_infinite;
     double accelerator_times; /* > 0: kernels run this many times as fast */
-    double consumers_times;   /* > 0: this many accelerators, each with its thread, take turns */
+    /* > 0: this many accelerators (rounded) for each that there was, each with its launching thread
+     * and its workers, on the cores that there are. They share out the same work. */
+    double consumers_times;
     bool restarts_away;       /* workers live on: startup of all but the first generation away */
     double cores;             /* > 0: this many cores instead */
 };
@@ -92,11 +95,12 @@ struct replay_learnt {
     uint32_t workers; /* 0: it fetches by itself */
     uint32_t depth;   /* over all workers */
     bool depth_bound; /* only a lower bound: no worker ever waited for work */
-    double cores;     /* as calibrated on runnable time; 0: plenty */
+    double cores;     /* as told or calibrated on runnable time; 0: not known, plenty */
     double others;    /* neighbours that wanted cores too, on average */
     int discipline;   /* how they are shared: enum cores_discipline of replay_cores.h */
     int64_t real_ns, identity_ns;
     int64_t starved_ns; /* of workers and thread, as recorded */
+    int64_t untold_ns;  /* waits for deliveries that the log does not hold */
 };
 bool replay_learnt(const struct replay *r, int consumer, struct replay_learnt *ret);
 

@@ -102,9 +102,19 @@ bool cores_idle(const struct cores *m)
 
 /* ---- work ---- */
 
+static bool is_consumer(const struct cores *m, uint32_t who)
+{
+    return m->stride ? who % m->stride == 0 : who == 0;
+}
+
+static double consumers(const struct cores *m)
+{
+    return m->stride ? (double)(m->entities / m->stride) : 1;
+}
+
 static bool goes_first(const struct cores *m, uint32_t who)
 {
-    return m->discipline == CORES_THREAD_FIRST && who == 0;
+    return m->discipline == CORES_THREAD_FIRST && is_consumer(m, who);
 }
 
 void cores_delay(struct cores *m, uint32_t who, double ns)
@@ -122,7 +132,7 @@ void cores_want(struct cores *m, uint32_t who, double ns)
     else if (in_slices(m))
         queue_push(m, m->discipline == CORES_WOKEN_FIRST ? &m->fresh : &m->expired, who);
     else if (goes_first(m, who))
-        heap_push(&m->delays, m->now + ns / fmin(1, m->cores), who);
+        heap_push(&m->delays, m->now + ns / fmin(1, m->cores / consumers(m)), who);
     else
         heap_push(&m->sharing, m->served + ns, who);
 }
@@ -150,9 +160,12 @@ void cores_dispatch(struct cores *m)
 /* What each sharing thread gets per time. */
 static double share_rate(const struct cores *m)
 {
-    double cores = m->cores;
-    if (m->discipline == CORES_THREAD_FIRST && m->entity[0].wants)
-        cores = fmax(cores - 1, cores * 0.01);
+    double cores = m->cores, first = 0;
+    for (size_t i = 0; m->discipline == CORES_THREAD_FIRST && i < m->entities;
+         i += m->stride ? m->stride : m->entities)
+        first += m->entity[i].wants;
+    if (first > 0)
+        cores = fmax(cores - first, cores * 0.01);
     return m->sharing.count ? fmin(1, cores / ((double)m->sharing.count + m->others)) : 1;
 }
 
@@ -193,7 +206,7 @@ static bool work_ended(struct cores *m, uint32_t who)
     if (starved > 0) {
         m->starved_last = starved;
         m->starved += starved;
-        m->starved_first += who ? 0 : starved;
+        m->starved_first += is_consumer(m, who) ? starved : 0;
     }
     return true;
 }

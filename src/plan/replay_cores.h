@@ -2,8 +2,9 @@
 /*
  * replay_cores: virtual time, delays, and threads that share cores. Used by replay_sim.c only.
  *
- * An entity (0 .. n - 1; 0 is the consumer) has at most one pending event: a delay that ends, or
- * work on a core that ends. How cores are shared is learnt, so there are four disciplines:
+ * An entity (0 .. n - 1; each `stride`-th from 0 on is a consumer) has at most one pending event: a
+ * delay that ends, or work on a core that ends. How cores are shared is learnt, so there are four
+ * disciplines:
  *
  *   SHARED      processor sharing: n threads on c cores run at min(1, c / n) each
  *   THREAD_1ST  the same, but the consumer has a core at once (a scheduler that favours sleepers)
@@ -59,9 +60,10 @@ struct cores {
     uint8_t discipline;
     double slice;
     double others;
+    size_t stride; /* from one consumer to the next; 0: there is only entity 0 */
 
     double now, served;            /* served: time that each sharing thread has got */
-    double starved, starved_first; /* waits for a core: of all; of entity 0 */
+    double starved, starved_first; /* waits for a core: of all; of consumers */
     double starved_last;           /* of the event that cores_next returned */
     struct cores_heap delays, sharing;
     struct cores_queue fresh, expired;
@@ -76,7 +78,7 @@ struct cores {
     uint32_t draw; /* state of the slices' variation */
 };
 
-/* cores, discipline, slice and others are set, all else zero. False: out of memory. */
+/* cores, discipline, slice, others and stride are set, all else zero. False: out of memory. */
 bool cores_init(struct cores *m, size_t entities);
 void cores_clear(struct cores *m);
 

@@ -35,7 +35,7 @@ struct fit {
     double *item_now, *step_now; /* owned: of the discipline being tried */
 };
 
-static double cpu_ns(const struct view *v)
+double view_cpu_ns(const struct view *v)
 {
     double sum = 0;
     for (uint8_t c = 0; c < CAUSE_COUNT; c++)
@@ -224,7 +224,7 @@ static bool learn_neighbours(struct fit *f, struct sim_params *p)
 
 static bool fit(struct fit *f, struct sim_params *p)
 {
-    bool told = f->starved > STARVED_NOISE * cpu_ns(f->v);
+    bool told = f->starved > STARVED_NOISE * view_cpu_ns(f->v);
     double own = 0;
     if (f->starved <= 0 || (p->cores <= 0 && !told))
         return true;
@@ -239,7 +239,7 @@ bool fit_cores(const struct view *v, double given, struct sim_params *ret)
 {
     struct fit f;
     struct sim_params p = {.cores = given > 0 ? given : 0, .discipline = CORES_WOKEN_FIRST};
-    p.slice = fmax((double)SLICE_NS, fmax(cpu_ns(v), p.cores * v->real_ns) / SLICES_MAX);
+    p.slice = fmax((double)SLICE_NS, fmax(view_cpu_ns(v), p.cores * v->real_ns) / SLICES_MAX);
     bool ok = fit_init(&f, v) && fit(&f, &p);
     fit_clear(&f);
     *ret = p;

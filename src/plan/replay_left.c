@@ -107,8 +107,8 @@ double left_of_device(const struct sim *s, const struct view_op *op)
     if (op->cause == CAUSE_PAGEABLE_COPY && s->sc->pinned)
         ns *= s->sc->pinned_ratio > 0 ? s->sc->pinned_ratio : 0.5;
     if (op->cause == CAUSE_NONE)
-        return ns * s->device_factor * s->own_factor;
-    return op->cause == CAUSE_PAGEABLE_COPY || op->cause == CAUSE_LINK ? ns * s->own_factor : ns;
+        return ns * s->device_factor;
+    return ns;
 }
 
 /* Thread time of a SYNC: until the device has done what was waited for, and back. */
@@ -118,9 +118,9 @@ double left_of_sync(const struct sim *s, const struct view_op *op)
     bool pinned = op->cause == CAUSE_PAGEABLE_COPY && s->sc->pinned && s->sc->pinned_async;
     if (pinned || left <= 0)
         return 0; /* no call that waits for its copy */
-    double until = s->device - op->backlog * s->device_factor * s->own_factor;
+    double until = s->device - op->backlog * s->device_factor;
     double away = left_of_wake(s, op->ns, s->v->usual.sync_quick, s->keep_own);
-    return (until > s->m.now ? until - s->m.now : 0) + away * left * s->own_factor;
+    return (until > s->m->now ? until - s->m->now : 0) + away * left;
 }
 
 double left_of_thread(const struct sim *s, const struct view_op *op)
@@ -130,7 +130,7 @@ double left_of_thread(const struct sim *s, const struct view_op *op)
     double ns = op->ns * keep(s, op->cause, op->resource, true);
     if (op->cause == CAUSE_CPU_STARVED)
         ns *= s->starved;
-    return op->cause == CAUSE_CHECKPOINT ? ns : ns * s->own_factor;
+    return ns;
 }
 
 void left_resolve(struct sim *s)
@@ -149,14 +149,13 @@ void left_resolve(struct sim *s)
     }
     if (s->params->no_late_peer)
         s->keep_delivery[CAUSE_LATE_PEER] = s->keep_own[CAUSE_LATE_PEER] = 0;
-    s->m.cores = s->sc->cores > 0 ? s->sc->cores : s->params->cores;
-    s->recorded = s->m.cores > 0 ? s->params->recorded : 1;
+    s->m->cores = s->sc->cores > 0 ? s->sc->cores : s->params->cores;
+    s->recorded = s->m->cores > 0 ? s->params->recorded : 1;
     if (s->keep_delivery[CAUSE_CPU_STARVED] < 0.5)
-        s->m.cores = 0;
-    s->m.discipline = s->params->discipline;
-    s->m.slice = s->params->slice;
-    s->m.others = s->params->others;
+        s->m->cores = 0;
+    s->m->discipline = s->params->discipline;
+    s->m->slice = s->params->slice;
+    s->m->others = s->params->others;
     double times = s->sc->accelerator_times > 0 ? s->sc->accelerator_times : 1;
     s->device_factor = s->sc->accelerator_infinite ? 0 : 1 / times;
-    s->own_factor = s->sc->consumers_times > 0 ? 1 / s->sc->consumers_times : 1;
 }

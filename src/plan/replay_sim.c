@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The virtual clocks: an event loop over one consumer, its workers and its device.
+ * The virtual clocks: an event loop over one consumer, its workers and its device, or over several
+ * such sets that share nothing but the cores.
  *
- * Entities are numbered: 0 the consumer, 1 + s the worker in slot s. Each is at any moment blocked
+ * Entities of a set are numbered: 0 the consumer, 1 + s the worker in slot s; those of the next set
+ * follow. Each is at any moment blocked
  * (no event), delayed (in `delays`, keyed by virtual time) or wants a core, which is the business
  * of replay_cores.h.
  */
@@ -15,19 +17,21 @@
 
 enum { ITEM_REQUESTED = 1, ITEM_READY = 2 };
 
+#define SETS_MAX 64
+
 static bool wants_core(const struct sim *s, uint8_t cause)
 {
-    return s->m.cores > 0 && cause_takes_core(cause);
+    return s->m->cores > 0 && cause_takes_core(cause);
 }
 
 static void delay(struct sim *s, uint32_t who, double ns)
 {
-    cores_delay(&s->m, who, ns);
+    cores_delay(s->m, s->base + who, ns);
 }
 
 static void want_core(struct sim *s, uint32_t who, double ns)
 {
-    cores_want(&s->m, who, ns);
+    cores_want(s->m, s->base + who, ns);
 }
 
 /* ---- workers ---- */
@@ -126,8 +130,12 @@ static void spawn(struct sim *s, uint32_t p)
 
 static void end_feed_wait(struct sim *s)
 {
+    const struct view_item *item = &s->v->items[s->v->steps[s->step].item];
+    double ns = s->m->now - s->waits_from;
     s->consumer_waits = false;
-    s->feed_wait += s->m.now - s->waits_from;
+    s->feed_wait += ns;
+    if (s->v->epochs[item->epoch].first == s->v->steps[s->step].item)
+        s->fixed += ns;
 }
 
 static void worker_done(struct sim *s, uint32_t slot)
@@ -175,12 +183,12 @@ static void request(struct sim *s, uint32_t p)
 static void give_device(struct sim *s, const struct view_op *op)
 {
     double ns = left_of_device(s, op);
-    double from = op->kind == REPLAY_SPREAD ? s->burst : s->m.now;
+    double from = op->kind == REPLAY_SPREAD ? s->burst : s->m->now;
     s->device = (s->device > from ? s->device : from) + ns;
-    if (op->kind == REPLAY_SPREAD && s->device < s->m.now)
-        s->device = s->m.now;
+    if (op->kind == REPLAY_SPREAD && s->device < s->m->now)
+        s->device = s->m->now;
     if (op->kind == REPLAY_DEVICE)
-        s->burst = s->m.now;
+        s->burst = s->m->now;
     if (op->cause == CAUSE_NONE)
         s->compute += ns;
 }
@@ -206,7 +214,7 @@ static bool start_more(struct sim *s)
 {
     if (!s->more_workers)
         return false;
-    spend(s, s->m.cores > 0, s->v->fork_ns);
+    spend(s, s->m->cores > 0, s->v->fork_ns);
     return true;
 }
 
@@ -242,10 +250,12 @@ static bool run_ops(struct sim *s)
             continue;
         case REPLAY_SYNC:
             ns = left_of_sync(s, op);
-            s->burst = s->m.now + ns;
+            s->burst = s->m->now + ns;
             break;
         default:
             ns = left_of_thread(s, op);
+            if (op->cause == CAUSE_CHECKPOINT || op->cause == CAUSE_STARTUP)
+                s->fixed += ns;
         }
         if (ns <= 0)
             continue;
@@ -259,7 +269,7 @@ static void take(struct sim *s)
 {
     s->consumer_phase = CONSUMER_OPS;
     s->op = 0;
-    s->burst = s->m.now;
+    s->burst = s->m->now;
     s->starved = left_of_step_starved(s, &s->v->steps[s->step]);
     for (uint32_t p = s->trigger_head[s->step], next; p != VIEW_NO_ITEM; p = next) {
         next = s->trigger_next[p];
@@ -287,7 +297,7 @@ static void consumer_go(struct sim *s)
         if (s->consumer_phase == CONSUMER_BEGIN) {
             if (step->item != VIEW_NO_ITEM && !(s->flags[step->item] & ITEM_READY)) {
                 s->consumer_waits = s->consumer_waited = true;
-                s->waits_from = s->m.now;
+                s->waits_from = s->m->now;
                 return;
             }
             s->consumer_phase = CONSUMER_TAKE;
@@ -345,14 +355,13 @@ static bool allocate(struct sim *s)
         if (!s->startup_of)
             return false;
     }
-    return cores_init(&s->m, s->worker_count + 1) && s->workers && s->next_item &&
-           s->trigger_head && s->trigger_next && s->epoch_head && s->flags;
+    return s->workers && s->next_item && s->trigger_head && s->trigger_next && s->epoch_head &&
+           s->flags;
 }
 
 static void release_memory(struct sim *s)
 {
     free(s->workers);
-    cores_clear(&s->m);
     free(s->next_item);
     free(s->trigger_head);
     free(s->trigger_next);
@@ -403,7 +412,7 @@ static void unblock(struct sim *s)
     s->flags[s->v->steps[s->step].item] |= ITEM_READY;
     end_feed_wait(s);
     consumer_go(s);
-    cores_dispatch(&s->m);
+    cores_dispatch(s->m);
 }
 
 static void note_starved(const struct sim *s, uint32_t who, double ns)
@@ -414,23 +423,26 @@ static void note_starved(const struct sim *s, uint32_t who, double ns)
         s->params->item_starved[s->workers[who - 1].item] += ns;
 }
 
-static void advance(struct sim *s)
+static void advance(struct sim *sets)
 {
     uint32_t who;
-    if (!cores_next(&s->m, &who))
+    if (!cores_next(sets->m, &who))
         return;
-    if (s->m.starved_last > 0)
-        note_starved(s, who, s->m.starved_last);
+    struct sim *s = &sets[who / sets->m->stride];
+    who -= s->base;
+    if (s->m->starved_last > 0)
+        note_starved(s, who, s->m->starved_last);
     if (who)
         worker_go(s, who - 1);
     else
         consumer_go(s);
-    cores_dispatch(&s->m);
+    cores_dispatch(s->m);
 }
 
-static void begin(struct sim *s)
+/* late: after the set that began first. */
+static void begin(struct sim *s, double late)
 {
-    double forks = 0;
+    double forks = late;
     for (uint32_t i = 0; i < s->v->start_ops; i++) {
         const struct view_op *op = &s->v->ops[i];
         if (op->kind == VIEW_RELEASE)
@@ -449,30 +461,87 @@ static void begin(struct sim *s)
         delay(s, 0, s->v->start_ns + forks);
 }
 
-bool sim_run(const struct view *v, const struct sim_params *params, struct sim_result *ret)
+static uint32_t sets_wanted(const struct replay_scenario *sc)
 {
-    struct sim s = {.v = v, .params = params, .sc = params->scenario};
-    left_resolve(&s);
-    s.worker_count = workers_wanted(v, s.sc);
-    s.redealt = s.worker_count != v->workers && v->item_count > 0;
-    if (!s.redealt && v->slots > s.worker_count)
-        s.worker_count = v->slots;
-    if (!allocate(&s)) {
-        release_memory(&s);
-        return false;
-    }
-    link_items(&s);
-    begin(&s);
-    while (s.consumer_phase != CONSUMER_DONE) {
-        if (!cores_idle(&s.m))
-            advance(&s);
-        else if (s.consumer_waits)
-            unblock(&s);
+    double n = round(sc->consumers_times);
+    return n < 1 ? 1 : n > SETS_MAX ? SETS_MAX : (uint32_t)n;
+}
+
+static bool set_up(struct sim *s, const struct view *v, const struct sim_params *params,
+                   struct cores *m, uint32_t number)
+{
+    *s = (struct sim){.v = v, .params = params, .sc = params->scenario, .m = m};
+    left_resolve(s);
+    s->worker_count = workers_wanted(v, s->sc);
+    s->redealt = s->worker_count != v->workers && v->item_count > 0;
+    if (!s->redealt && v->slots > s->worker_count)
+        s->worker_count = v->slots;
+    m->stride = s->worker_count + 1;
+    s->base = number * (s->worker_count + 1);
+    return allocate(s);
+}
+
+/* Until all consumers are done. */
+static void run_sets(struct sim *sets, uint32_t count)
+{
+    uint32_t done = 0;
+    while (done < count) {
+        struct sim *s = &sets[done];
+        if (s->consumer_phase == CONSUMER_DONE)
+            done++;
+        else if (!cores_idle(s->m))
+            advance(sets);
+        else if (s->consumer_waits)
+            unblock(s);
         else
             break;
     }
-    double length = s.device > s.m.now ? s.device : s.m.now;
-    *ret = (struct sim_result){length, s.compute, s.feed_wait, s.m.starved, s.m.starved_first};
-    release_memory(&s);
-    return true;
+}
+
+/* Each of several sets did all that the log holds. For the same work each takes its part of it, but
+ * filling its queue, starting workers and writing checkpoints take as long as ever. */
+static void sum_up(const struct sim *sets, uint32_t count, double late, struct sim_result *ret)
+{
+    struct sim_result r = {.length_ns = sets->m->now,
+                           .starved_ns = sets->m->starved,
+                           .thread_starved_ns = sets->m->starved_first};
+    double fixed = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        r.length_ns = fmax(r.length_ns, sets[i].device);
+        r.compute_ns += sets[i].compute / count;
+        r.feed_wait_ns += sets[i].feed_wait / count;
+        fixed += (sets[i].fixed + sets[i].v->start_ns) / count;
+    }
+    if (count > 1) {
+        double all = r.length_ns - late * (count - 1);
+        fixed = fmin(fixed, all);
+        r.length_ns = fixed + (all - fixed) / count;
+    }
+    *ret = r;
+}
+
+bool sim_run(const struct view *v, const struct sim_params *params, struct sim_result *ret)
+{
+    uint32_t count = sets_wanted(params->scenario);
+    struct cores m = {0};
+    struct sim *sets = mem_zalloc(count * sizeof(*sets));
+    /* Sets in step would all want a core at once, and then none. */
+    double late = v->step_count ? v->real_ns / (double)v->step_count / count : 0;
+    bool ok = sets != NULL;
+    for (uint32_t i = 0; i < count && ok; i++)
+        ok = set_up(&sets[i], v, params, &m, i);
+    ok = ok && cores_init(&m, count * m.stride);
+    for (uint32_t i = 0; i < count && ok; i++) {
+        link_items(&sets[i]);
+        begin(&sets[i], late * i);
+    }
+    if (ok) {
+        run_sets(sets, count);
+        sum_up(sets, count, late, ret);
+    }
+    for (uint32_t i = 0; sets && i < count; i++)
+        release_memory(&sets[i]);
+    cores_clear(&m);
+    free(sets);
+    return ok;
 }

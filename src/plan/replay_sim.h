@@ -24,7 +24,8 @@ struct sim {
     const struct view *v;
     const struct sim_params *params;
     const struct replay_scenario *sc;
-    struct cores m;         /* the clock, delays and cores */
+    struct cores *m;        /* the clock, delays and cores; shared by all sets */
+    uint32_t base;          /* the consumer's entity */
     struct worker *workers; /* owned */
     uint32_t worker_count;
     bool redealt, as_recorded; /* the latter: each request is made where it was */
@@ -39,10 +40,11 @@ struct sim {
     uint32_t step, op;
     uint32_t more_workers, more_epoch; /* the next slot to start of those not recorded; 0 none */
     double waits_from, burst, device, compute, feed_wait;
+    double fixed; /* waits at the begin of epochs, starting of workers, checkpoints */
     double keep_delivery[CAUSE_COUNT], keep_own[CAUSE_COUNT];
     double recorded, starved; /* of params; the same for the step's own waits for a core */
     bool by_resource;
-    double device_factor, own_factor;
+    double device_factor;
 };
 
 /* ---- what a scenario leaves of a time: replay_left.c ---- */

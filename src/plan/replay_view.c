@@ -228,6 +228,7 @@ static bool copy_steps(struct build *b)
         out->lag = t1 - (t0 > ready ? t0 : ready);
         out->waited = ready > t0;
         v->wait_ns += t1 - t0;
+        v->untold_ns += out->item == VIEW_NO_ITEM ? t1 - t0 : 0;
         out->ops_at = (uint32_t)v->op_count;
         k.now = k.burst = t1;
         for (uint32_t i = 0; i < in->op_count; i++) {

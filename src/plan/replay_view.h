@@ -79,6 +79,7 @@ struct view {
     double fork_ns; /* thread time to start one worker */
     struct view_usual usual;
     double wait_ns;                  /* waits for deliveries */
+    double untold_ns;                /* of them, waits for deliveries that are not in the log */
     double delivery_ns[CAUSE_COUNT]; /* parts of items */
     double own_ns[CAUSE_COUNT];      /* THREAD ops */
     double device_ns[CAUSE_COUNT];   /* DEVICE and SPREAD ops; NONE: compute */
@@ -131,11 +132,14 @@ struct sim_result {
     double starved_ns, thread_starved_ns; /* waits for a core: of all, and of the consumer */
 };
 
-/* False: out of memory. */
+/* Several consumers: as long as it takes them to do together what the log holds, and the mean of
+ * their compute and waits over it. False: out of memory. */
 bool sim_run(const struct view *v, const struct sim_params *params, struct sim_result *ret);
 
 /* ---- replay_fit.c ---- */
 
+/* CPU time of workers and thread, as recorded. */
+double view_cpu_ns(const struct view *v);
 /* How this consumer's cores were shared: given 0: not known. False: out of memory. */
 bool fit_cores(const struct view *v, double given, struct sim_params *ret);
 

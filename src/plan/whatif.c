@@ -2,6 +2,7 @@
 #include "plan/whatif.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Over all accelerators and all that a job held of them. */
 static double held_ns(const struct whatif_ledger *l)
@@ -67,33 +68,78 @@ int whatif_alone(const struct replay *replay, const struct whatif_ledger *l, str
     return STATUS_OK;
 }
 
-int whatif_list(const struct replay *replay, const struct whatif_ledger *l,
-                struct whatif_fix *fixes, size_t count, double *ret_saved, struct error *e)
+/* A list on its way: what the fixes chosen so far bring. */
+struct list {
+    const struct replay *replay;
+    struct replay_scenario joint;
+    double joint_gain, saved, waited;
+};
+
+/* What a fix adds to those before it; NAN where that is not known. */
+static int adds(const struct list *l, const struct whatif_fix *f, double *ret, struct error *e)
 {
-    struct replay_scenario joint = {0};
-    double waited = whatif_waited_ns(l), joint_gain = 0, saved = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct whatif_fix *f = &fixes[i];
-        double more = 0;
-        int status = whatif_alone(replay, l, f, e);
+    struct replay_scenario joint = l->joint;
+    double now = l->joint_gain;
+    int status = STATUS_OK;
+    *ret = NAN;
+    if (!isfinite(f->gain_ns))
+        return STATUS_OK;
+    if (!f->bounded && replay_scenario_add(&joint, f->scenario))
+        status = replayed(l->replay, &joint, &now, e);
+    if (!status)
+        *ret = clamp(f->bounded ? f->gain_ns : now - l->joint_gain, 0, l->waited - l->saved);
+    return status;
+}
+
+static void choose(struct list *l, struct whatif_fix *f, double more)
+{
+    f->gain_ns = more;
+    if (!isfinite(more))
+        return;
+    l->saved += more;
+    if (!f->bounded && replay_scenario_add(&l->joint, f->scenario))
+        l->joint_gain += more;
+}
+
+/* Which of the fixes from `place` on adds most; the next one where enough were chosen. */
+static int best_of(const struct list *l, const struct whatif_fix *fixes, const size_t *order,
+                   size_t place, size_t count, size_t *ret, double *ret_more, struct error *e)
+{
+    size_t last = place < WHATIF_RANKED ? count : place + 1;
+    *ret = place;
+    *ret_more = NAN;
+    for (size_t i = place; i < last; i++) {
+        double more;
+        int status = adds(l, &fixes[order[i]], &more, e);
         if (status)
             return status;
-        if (!isfinite(f->gain_ns))
-            continue;
-        if (f->bounded) {
-            more = f->gain_ns;
-        } else if (replay_scenario_add(&joint, f->scenario)) {
-            double now;
-            status = replayed(replay, &joint, &now, e);
-            if (status)
-                return status;
-            more = now - joint_gain;
-            joint_gain = fmax(joint_gain, now);
+        if (isfinite(more) && !(more <= *ret_more)) {
+            *ret = i;
+            *ret_more = more;
         }
-        f->gain_ns = clamp(more, 0, waited - saved);
-        saved += f->gain_ns;
     }
-    *ret_saved = saved;
+    return STATUS_OK;
+}
+
+int whatif_list(const struct replay *replay, const struct whatif_ledger *l,
+                struct whatif_fix *fixes, size_t count, size_t *ret_order, double *ret_saved,
+                struct error *e)
+{
+    struct list list = {.replay = replay, .waited = whatif_waited_ns(l)};
+    for (size_t i = 0; i < count; i++)
+        ret_order[i] = i;
+    for (size_t place = 0; place < count; place++) {
+        size_t best;
+        double more;
+        int status = best_of(&list, fixes, ret_order, place, count, &best, &more, e);
+        if (status)
+            return status;
+        size_t chosen = ret_order[best];
+        memmove(&ret_order[place + 1], &ret_order[place], (best - place) * sizeof(*ret_order));
+        ret_order[place] = chosen;
+        choose(&list, &fixes[chosen], more);
+    }
+    *ret_saved = list.saved;
     return STATUS_OK;
 }
 
@@ -110,41 +156,57 @@ static double speedup(const struct whatif_ledger *l, double gain)
     return isfinite(gain) && gain < span ? span / (span - fmax(gain, 0)) : NAN;
 }
 
-/* What can be said from the rows alone. */
-static void machines_from_rows(const struct whatif_ledger *l, struct whatif_machines *ret)
+/* Cores and nearly all that was waited for are known: further accelerators can be replayed. */
+static bool tells_more(const struct replay *replay)
 {
-    const uint64_t feed = UINT64_C(1) << CAUSE_STORAGE | UINT64_C(1) << CAUSE_PREPARE |
-                          UINT64_C(1) << CAUSE_CPU_STARVED;
-    double compute = of_span(l, (double)l->state_ns[STATE_COMPUTE]);
-    double span = (double)l->span_ns;
-    double awaited = l->awaited_known ? of_span(l, l->awaited_ns) : compute;
-    ret->faster_max_speedup = speedup(l, awaited < compute ? awaited : compute);
-    ret->faster_bounded = true;
-    if (compute >= WHATIF_COMPUTE_BOUND * span)
-        ret->more_help = 1;
-    else if (whatif_bound_ns(l, feed) >= WHATIF_FEED_BOUND * span)
-        ret->more_help = 0;
+    struct replay_learnt learnt;
+    bool any = false;
+    for (int c = 0; replay_learnt(replay, c, &learnt); c++) {
+        if (learnt.real_ns <= 0)
+            continue;
+        if (learnt.cores <= 0 || (double)learnt.untold_ns > WHATIF_UNTOLD * (double)learnt.real_ns)
+            return false;
+        any = true;
+    }
+    return any;
 }
 
-int whatif_machines(const struct replay *replay, const struct whatif_ledger *l,
+static int more_accelerators(const struct replay *replay, const struct whatif_ledger *l,
+                             bool storage_full, struct whatif_machines *ret, struct error *e)
+{
+    struct replay_scenario twice = {.consumers_times = 2};
+    double gain;
+    if (!tells_more(replay))
+        return STATUS_OK;
+    if (storage_full) /* twice as many readers of the same bytes a second */
+        replay_scenario_away(&twice, CAUSE_STORAGE, REPLAY_EVERYWHERE, 0, 2);
+    int status = replayed(replay, &twice, &gain, e);
+    if (status)
+        return status;
+    ret->more_speedup = speedup(l, gain);
+    ret->more_help = gain >= WHATIF_MORE_SHARE * (double)l->span_ns;
+    return STATUS_OK;
+}
+
+int whatif_machines(const struct replay *replay, const struct whatif_ledger *l, bool storage_full,
                     struct whatif_machines *ret, struct error *e)
 {
     const struct replay_scenario faster = {.accelerator_infinite = true};
-    const struct replay_scenario twice = {.consumers_times = 2};
     struct whatif_machines m = {NAN, false, -1, NAN};
     double gain;
     if (l->span_ns > 0 && !replay) {
-        machines_from_rows(l, &m);
+        double compute = of_span(l, (double)l->state_ns[STATE_COMPUTE]);
+        double awaited = l->awaited_known ? of_span(l, l->awaited_ns) : compute;
+        m.faster_max_speedup = speedup(l, awaited < compute ? awaited : compute);
+        m.faster_bounded = true;
     } else if (l->span_ns > 0) {
         int status = replayed(replay, &faster, &gain, e);
         if (status)
             return status;
         m.faster_max_speedup = speedup(l, gain);
-        status = replayed(replay, &twice, &gain, e);
+        status = more_accelerators(replay, l, storage_full, &m, e);
         if (status)
             return status;
-        m.more_speedup = speedup(l, gain);
-        m.more_help = gain >= WHATIF_MORE_SHARE * (double)l->span_ns;
     }
     *ret = m;
     return STATUS_OK;

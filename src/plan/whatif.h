@@ -4,8 +4,8 @@
  *
  * A fix is replayed where the log allows it; where not (no deliveries: sampler, foreign trace) its
  * gain is bounded by the rows that it acts on and marked so. In a list each fix is priced after
- * those before it, so that gains add up; together they never exceed what the accelerators waited
- * for.
+ * those before it, the most useful first, so that gains add up; together they never exceed what
+ * the accelerators waited for.
  */
 #ifndef GPUFEED_PLAN_WHATIF_H
 #define GPUFEED_PLAN_WHATIF_H
@@ -38,10 +38,18 @@ double whatif_bound_ns(const struct whatif_ledger *l, uint64_t causes);
 /* Prices a fix with no other made. replay may be NULL. */
 int whatif_alone(const struct replay *replay, const struct whatif_ledger *l, struct whatif_fix *fix,
                  struct error *e);
-/* Prices fixes[0..count-1] one after the other; *ret_saved is what all save together. A fix that
- * was bounded alone stays so. A scenario that no longer fits in one replay gets gain 0. */
+/*
+ * Orders and prices fixes[0..count-1], which whatif_alone has priced: in place 0 of ret_order (count
+ * places) stands the one that saves most alone, then always the one that saves most beside those
+ * before it, unknown gains last, equal ones as they were given. Each gain is what the fix adds to
+ * those before it; *ret_saved is what all save together. Behind WHATIF_RANKED places the given
+ * order stays: replays cost time.
+ * A fix that was bounded alone stays so. A scenario that no longer fits in one replay gets gain 0.
+ */
+#define WHATIF_RANKED 8
 int whatif_list(const struct replay *replay, const struct whatif_ledger *l,
-                struct whatif_fix *fixes, size_t count, double *ret_saved, struct error *e);
+                struct whatif_fix *fixes, size_t count, size_t *ret_order, double *ret_saved,
+                struct error *e);
 /* Compute share once `saved_ns` of the span are gone. NAN without a span. */
 double whatif_utilisation(const struct whatif_ledger *l, double saved_ns);
 
@@ -57,17 +65,17 @@ struct whatif_machines {
  * goes, all waiting stays; where it is known for how much of the computing the host only waited
  * (foreign traces), no more than that goes.
  *
- * More accelerators: twice as many, each with its own launching thread, take turns at the same
- * deliveries, from the same workers, cores and storage. They help when the run then ends at least
- * WHATIF_MORE_SHARE of its length earlier (half would be perfect). Without a replay they help where
- * the accelerators compute at least WHATIF_COMPUTE_BOUND of their time, they do not where they wait
- * at least WHATIF_FEED_BOUND of it for storage, data preparation and cores, and else it is not
- * known.
+ * More accelerators: twice as many, each with its own launching thread and as many workers as the
+ * one that was seen, share out the same work on the cores that there are; what wants a core beyond
+ * them queues. Reads take as long as they did, or twice as long where `storage_full` says that the
+ * store gives no more bytes a second. They help when the run then ends at least WHATIF_MORE_SHARE
+ * of its length earlier (half would be perfect). Unknown without a replay, where the number of
+ * cores is not known, and where more than WHATIF_UNTOLD of a consumer's time it waited for
+ * deliveries that are not in the log.
  */
 #define WHATIF_MORE_SHARE 0.1
-#define WHATIF_COMPUTE_BOUND 0.8
-#define WHATIF_FEED_BOUND 0.5
-int whatif_machines(const struct replay *replay, const struct whatif_ledger *l,
+#define WHATIF_UNTOLD 0.1
+int whatif_machines(const struct replay *replay, const struct whatif_ledger *l, bool storage_full,
                     struct whatif_machines *ret, struct error *e);
 
 #endif

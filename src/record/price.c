@@ -22,7 +22,7 @@ struct priced {
     size_t order; /* in which the rules gave it */
 };
 
-/* Info last; else the larger gain first, unknown gains after known ones. */
+/* Info last; else the larger gain alone first, unknown gains after known ones. */
 static int by_gain(const void *pa, const void *pb)
 {
     const struct priced *a = pa, *b = pb;
@@ -57,19 +57,30 @@ static void point(struct priced *list, size_t count)
         list[i].fix.scenario = list[i].replays ? &list[i].scenario : NULL;
 }
 
-/* Prices the findings above info, the first `count` of the sorted list, one after the other. */
+/* Orders and prices the findings above info, the first `count` of the list. */
 static int price_list(const struct price_log *log, const struct whatif_ledger *l,
                       struct priced *list, size_t count, double *ret_saved, struct error *e)
 {
     struct whatif_fix *fixes = mem_zalloc(count * sizeof(*fixes));
-    if (!fixes)
-        return error_set(e, STATUS_MEMORY, "out of memory pricing the findings");
-    for (size_t i = 0; i < count; i++)
+    size_t *order = mem_zalloc(count * sizeof(*order));
+    struct priced *old = mem_zalloc(count * sizeof(*old));
+    int status = STATUS_OK;
+    if (!fixes || !order || !old)
+        status = error_set(e, STATUS_MEMORY, "out of memory pricing the findings");
+    for (size_t i = 0; i < count && !status; i++) {
         fixes[i] = list[i].fix;
-    int status = whatif_list(price_replay(log), l, fixes, count, ret_saved, e);
-    for (size_t i = 0; i < count && !status; i++)
-        list[i].fix = fixes[i];
+        old[i] = list[i];
+    }
+    if (!status)
+        status = whatif_list(price_replay(log), l, fixes, count, order, ret_saved, e);
+    for (size_t i = 0; i < count && !status; i++) {
+        list[i] = old[order[i]];
+        list[i].fix = fixes[order[i]];
+    }
+    point(list, count);
     free(fixes);
+    free(order);
+    free(old);
     return status;
 }
 
@@ -81,13 +92,31 @@ static void set_gain(const struct report *r, struct priced *p)
     f->gain_bounded = p->fix.bounded;
 }
 
-/* "away storage" is the fix of storage; other scenarios have words of their own. */
-static void name_fix(const struct priced *p, struct price_verdict *ret)
+/* What a scenario cures: the loader's scenarios, what most of the loader's time goes to. */
+static enum cause cures(const char *text, const struct whatif_ledger *l)
 {
-    int cause = !strncmp(p->text, "away ", 5) ? cause_of_name(p->text + 5) : -1;
-    const char *words = cause > 0                          ? cause_title((enum cause)cause)
-                        : !strcmp(p->text, "pinned")       ? "pageable copies"
-                        : !strcmp(p->text, "persistent")   ? "worker restarts"
+    int cause = !strncmp(text, "away ", 5) ? cause_of_name(text + 5) : -1;
+    if (cause > 0)
+        return (enum cause)cause;
+    if (!strcmp(text, "pinned"))
+        return CAUSE_PAGEABLE_COPY;
+    if (!strcmp(text, "persistent"))
+        return CAUSE_STARTUP;
+    if (!strncmp(text, "workers", 7) || !strncmp(text, "prefetch", 8))
+        return l->cause_ns[CAUSE_PREPARE] > l->cause_ns[CAUSE_STORAGE] ? CAUSE_PREPARE
+                                                                       : CAUSE_STORAGE;
+    return CAUSE_NONE;
+}
+
+/* "away storage" is the fix of storage; other scenarios have words of their own. */
+static void name_fix(const struct priced *p, const struct whatif_ledger *l,
+                     struct price_verdict *ret)
+{
+    bool away = !strncmp(p->text, "away ", 5);
+    ret->first_cause = cures(p->text, l);
+    const char *words = away && ret->first_cause != CAUSE_NONE ? cause_title(ret->first_cause)
+                        : !strcmp(p->text, "pinned")           ? "pageable copies"
+                        : !strcmp(p->text, "persistent")       ? "worker restarts"
                         : !strncmp(p->text, "workers", 7)  ? "the number of loader workers"
                         : !strncmp(p->text, "prefetch", 8) ? "the prefetch depth"
                                                            : p->finding.id;
@@ -112,13 +141,13 @@ static int price_sorted(const struct price_log *log, struct report *r, struct pr
     if (!status)
         status = price_list(log, &l, list, loud, &saved, e);
     if (!status)
-        status = whatif_machines(price_replay(log), &l, &machines, e);
+        status = whatif_machines(price_replay(log), &l, price_storage_full(log), &machines, e);
     if (status)
         return status;
     for (size_t i = 0; i < count; i++)
         set_gain(r, &list[i]);
     if (loud)
-        name_fix(&list[0], ret);
+        name_fix(&list[0], &l, ret);
     ret->utilisation_after_fixes = whatif_utilisation(&l, saved);
     ret->faster_accelerator_max_speedup = machines.faster_max_speedup;
     ret->more_accelerators_help = machines.more_help;
@@ -129,7 +158,7 @@ int price_findings(const struct price_log *log, struct report *r,
                    const struct rule_scenarios *scenarios, struct price_verdict *ret,
                    struct error *e)
 {
-    *ret = (struct price_verdict){NAN, NAN, -1, ""};
+    *ret = (struct price_verdict){NAN, NAN, -1, "", CAUSE_NONE};
     struct priced *list = mem_zalloc(r->finding_count * sizeof(*list));
     if (!list)
         return error_set(e, STATUS_MEMORY, "out of memory pricing the findings");

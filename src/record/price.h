@@ -4,8 +4,8 @@
  *
  * Gains come from replaying the recorded deliveries (plan/). Where a recording
  * has none, or a scenario cannot be replayed, a gain is bounded by the rows that
- * the finding acts on and marked so. Findings above info are priced as a list:
- * each after those before it, so that the gains add up; info findings are other
+ * the finding acts on and marked so. Findings above info are priced as a list, the
+ * most useful first: each after those before it, so that the gains add up; info findings are other
  * ways to the same end and are priced alone. No gain exceeds the wait.
  */
 #ifndef GPUFEED_RECORD_PRICE_H
@@ -19,7 +19,8 @@ struct price_verdict {
     double utilisation_after_fixes;
     double faster_accelerator_max_speedup;
     int more_accelerators_help;
-    char first_fix[64]; /* what the first finding above info cures, in words */
+    char first_fix[64];     /* what the first finding above info cures, in words */
+    enum cause first_cause; /* the same as a cause; CAUSE_NONE: none, or it has no scenario */
 };
 
 struct price_log; /* the recorded deliveries, ready for replay */
@@ -28,11 +29,15 @@ struct price_log; /* the recorded deliveries, ready for replay */
 int price_load(struct recording *db, struct report *r, struct price_log **ret, struct error *e);
 void price_free(struct price_log *log);
 
+/* What scenarios need of facts and views; after rules_prepare. log may be NULL. */
+void price_learn(struct price_log *log, struct recording *db);
+
 /* Facts that the deliveries tell; returns how many, at most PRICE_FACTS. */
 #define PRICE_FACTS 4
 size_t price_facts(const struct price_log *log, struct rule_fact facts[PRICE_FACTS]);
 
-/* Prices and sorts the findings, the largest gain first and info last. */
+/* Prices and sorts the findings: first what saves most alone, then what saves most beside those
+ * before it, and info last. */
 int price_findings(const struct price_log *log, struct report *r,
                    const struct rule_scenarios *scenarios, struct price_verdict *ret,
                    struct error *e);

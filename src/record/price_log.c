@@ -20,6 +20,7 @@
 struct price_log {
     struct replay_log *log; /* owned */
     struct replay *replay;  /* owned; reads log. NULL: too little is known */
+    bool storage_full;      /* by price_learn */
 };
 
 void price_free(struct price_log *log)
@@ -51,14 +52,36 @@ static int decode(struct recording *db, struct replay_log *log, struct error *re
     return STATUS_OK;
 }
 
-static double cores_allowed(struct recording *db)
+/* A number of cores among the job's facts; NAN where it is absent. */
+static double cores(struct recording *db, const char *name)
 {
     sqlite3_stmt *s AUTOFINAL = NULL;
     static const char sql[] = "SELECT number FROM fact WHERE kind = 'job' AND subject = '' "
-                              "AND name = 'cores_allowed' AND number > 0 AND number < 1e6";
-    if (sqlite3_prepare_v2(db->db, sql, -1, &s, NULL) || sqlite3_step(s) != SQLITE_ROW)
-        return 0;
+                              "AND name = ?1 AND number >= 0 AND number < 1e6";
+    if (sqlite3_prepare_v2(db->db, sql, -1, &s, NULL) ||
+        sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC) || sqlite3_step(s) != SQLITE_ROW)
+        return NAN;
     return sqlite3_column_double(s, 0);
+}
+
+static bool storage_full(struct recording *db)
+{
+    sqlite3_stmt *s AUTOFINAL = NULL;
+    static const char sql[] = "SELECT latency_bound = 0 FROM storage "
+                              "ORDER BY seconds DESC, resource LIMIT 1";
+    return !sqlite3_prepare_v2(db->db, sql, -1, &s, NULL) && sqlite3_step(s) == SQLITE_ROW &&
+           sqlite3_column_int(s, 0);
+}
+
+void price_learn(struct price_log *log, struct recording *db)
+{
+    if (log)
+        log->storage_full = storage_full(db);
+}
+
+bool price_storage_full(const struct price_log *log)
+{
+    return log && log->storage_full;
 }
 
 static int note_bad(struct recording *db, struct report *r, const struct error *bad,
@@ -98,8 +121,11 @@ static bool note_little(struct report *r, int64_t ns)
 int price_load(struct recording *db, struct report *r, struct price_log **ret, struct error *e)
 {
     struct error bad = {0};
-    struct replay_setup setup = {
-        .cores = cores_allowed(db), .take_ns = TAKE_NS, .start_ns = START_NS};
+    double allowed = cores(db, "cores_allowed"), spare = cores(db, "cores_spare");
+    struct replay_setup setup = {.cores = isfinite(allowed) ? allowed : 0,
+                                 .busy = allowed > spare ? allowed - spare : 0,
+                                 .take_ns = TAKE_NS,
+                                 .start_ns = START_NS};
     struct price_log *p = mem_zalloc(sizeof(*p));
     *ret = NULL;
     if (!p || !(p->log = replay_log_new(0))) {

@@ -11,6 +11,8 @@
 
 /* The replay's scenario for a rule's text; false: this text or log allows none. */
 bool price_scenario(const struct price_log *log, const char *text, struct replay_scenario *ret);
+/* The store that most is waited for gives no more bytes a second. */
+bool price_storage_full(const struct price_log *log);
 /* NULL for no log. */
 const struct replay *price_replay(const struct price_log *log);
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COMPUTE_LIMITED 0.8 /* of all time: then no cause limits the job */
+#define COMPUTE_LIMITED 0.8 /* of all time: more than what any bound may save */
 #define SPEEDUP_TOLD 1.005  /* below it a fix is named without a figure */
 #define READ_MS_MAX 1e9     /* a mean beyond it is no measurement */
 
@@ -42,7 +42,7 @@ static bool is_loss(enum state s)
 }
 
 struct sums {
-    double total, compute, unseen;
+    double total, compute, unseen, lost;
     double cause[CAUSE_COUNT]; /* all in ns over all accelerators */
     enum cause top;            /* CAUSE_NONE: no loss at all */
     const char *resource;      /* where most of the top cause was lost; NULL unknown */
@@ -57,8 +57,10 @@ static void sum_up(const struct report *r, struct sums *s)
         s->unseen += (double)r->accelerators[i].state_ns[STATE_UNSEEN];
     }
     for (size_t i = 0; i < r->row_count; i++)
-        if (is_loss(r->rows[i].state))
+        if (is_loss(r->rows[i].state)) {
             s->cause[r->rows[i].cause] += (double)r->rows[i].ns;
+            s->lost += (double)r->rows[i].ns;
+        }
     for (int c = 1; c < CAUSE_COUNT; c++)
         if (s->cause[c] > (s->top == CAUSE_NONE ? 0 : s->cause[s->top]))
             s->top = (enum cause)c;
@@ -108,24 +110,39 @@ static double speedup(const struct report *r, double gain_seconds)
     return gain_seconds >= 0 && left > 0 ? unit_seconds(r->span_ns) / left : NAN;
 }
 
-/* What the job is limited by: the part that promises most when made faster. */
-static const char *limit(const struct report *r, const struct sums *s)
+/* Seconds that no accelerator, however fast, could save more of. */
+static double faster_gain(const struct report *r)
+{
+    double faster = r->verdict.faster_accelerator_max_speedup;
+    return faster >= 1 ? unit_seconds(r->span_ns) * (1 - 1 / faster) : NAN;
+}
+
+/* Both gains are only bounds where deliveries are not known: then computing must be most of all. */
+static bool outdone(const struct report *r, const struct report_finding *fix, const struct sums *s)
+{
+    if (fix->gain_bounded)
+        return s->compute < COMPUTE_LIMITED * s->total;
+    return fix->gain_seconds > faster_gain(r);
+}
+
+/*
+ * What the job is limited by (doc/ARCHITECTURE.md): compute, where more time is computed than all
+ * that was waited and copied, and the first finding above info saves no more than an accelerator of
+ * infinite speed. Else what that finding cures, or, without one that saves something, the cause of
+ * most waiting. Unknown, where more time was not seen than either.
+ */
+static const char *limit(const struct report *r, const struct sums *s, enum cause cured)
 {
     const struct report_finding *fix = first_fix(r);
-    double faster = r->verdict.faster_accelerator_max_speedup;
-    double fixed = fix ? speedup(r, fix->gain_seconds) : NAN;
-    double lost = s->top == CAUSE_NONE ? 0 : s->cause[s->top];
+    bool saves = fix && fix->gain_seconds > 0;
     if (s->total <= 0)
         return "unknown";
-    if (s->compute >= COMPUTE_LIMITED * s->total)
-        return "compute";
-    if (s->unseen > s->compute && s->unseen > lost)
+    if (s->unseen > s->compute && s->unseen > s->lost)
         return "unknown";
-    if (isfinite(faster) && isfinite(fixed) && !fix->gain_bounded && faster > fixed &&
-        s->compute > lost)
+    if (s->compute > s->lost && !(saves && outdone(r, fix, s)))
         return "compute";
-    if (!fix && s->compute > lost)
-        return "compute";
+    if (saves && cured != CAUSE_NONE)
+        return cause_name(cured);
     return cause_name(s->top == CAUSE_NONE ? CAUSE_UNKNOWN : s->top);
 }
 
@@ -243,7 +260,7 @@ bool verdict_fill(struct report *r, const struct price_verdict *price)
         v->utilisation = s.compute / s.total;
     v->utilisation_after_fixes = price->utilisation_after_fixes;
     v->faster_accelerator_max_speedup = price->faster_accelerator_max_speedup;
-    const char *limited_by = limit(r, &s);
+    const char *limited_by = limit(r, &s, price->first_cause);
     v->more_accelerators_help = price->more_accelerators_help;
     v->limited_by = mem_strdup(limited_by);
     v->sentence = sentence(r, &s, price->first_fix);

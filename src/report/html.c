@@ -148,7 +148,7 @@ static void add_tiles(struct str *out, const struct report *r, const struct sum 
              v->more_accelerators_help > 0    ? "would help"
              : v->more_accelerators_help == 0 ? "no help"
                                               : "unknown",
-             v->more_accelerators_help > 0    ? "they would be kept fed"
+             v->more_accelerators_help > 0    ? "there are cores to feed them"
              : v->more_accelerators_help == 0 ? "they would wait too"
                                               : "too little was seen");
     str_add(out, "</dl>\n");

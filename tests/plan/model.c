@@ -44,32 +44,42 @@ struct consumer {
     struct replay_step s;
 };
 
+#define JOBS_MAX 4
+
+/* A trainer with its device and its workers. */
+struct job {
+    int trainer; /* its actor; its workers' follow */
+    int items;
+    uint64_t draws; /* its items' draws are those from here on */
+    int64_t device_free;
+    struct worker worker[ACTORS_MAX];
+    struct consumer k;
+    uint64_t *serial;    /* owned: per item, its delivery in the log */
+    bool *ready;         /* owned */
+    struct share *parts; /* owned: per item REPLAY_PARTS_MAX */
+    int waiting_for;     /* item; -1 none */
+    bool done;
+};
+
 struct model {
     const struct model_config *c;
     struct replay_log *log;
-    struct model_trace *trace;
-    int log_consumer;
-    int64_t now, device_free;
+    int log_consumer, jobs;
+    int64_t now;
     int actors;
     int keeps_core; /* an actor whose work has just ended and that may go on; -1 none */
     uint64_t turns; /* from 1 */
     uint64_t slices;
     struct actor actor[ACTORS_MAX];
-    struct worker worker[ACTORS_MAX];
-    struct consumer k;
-    uint64_t *serial; /* owned: per item, its delivery in the log */
-    bool *ready;      /* owned */
-    int waiting_for;  /* item; -1 none */
-    bool done;
-    struct model_trace segs; /* all that was done */
-    struct share *parts;     /* owned: per item REPLAY_PARTS_MAX */
+    struct job job[JOBS_MAX], *j; /* the latter: whose turn it is */
+    struct model_trace segs;      /* all that the first one did */
 };
 
 static void seg(struct model *m, int actor, enum model_did did, enum cause cause, int item,
                 int64_t t0, int64_t t1)
 {
     struct model_trace *t = &m->segs;
-    if (t1 <= t0 && did != DID_DELIVER)
+    if (m->j != m->job || (t1 <= t0 && did != DID_DELIVER))
         return;
     if (!mem_grow((void **)&t->v, &t->cap, t->count + 1, sizeof(*t->v)))
         abort();
@@ -157,7 +167,7 @@ static double read_time(const struct model *m, int item, int round)
 {
     const struct model_config *c = m->c;
     return c->read / c->rounds *
-           draw_tail(c->read_tail, c->read_spread, c->seed, (uint64_t)item,
+           draw_tail(c->read_tail, c->read_spread, c->seed, m->j->draws + (uint64_t)item,
                      FOR_READ + (uint64_t)round);
 }
 
@@ -165,7 +175,7 @@ static double decode_time(const struct model *m, int item, int round)
 {
     const struct model_config *c = m->c;
     return c->decode / c->rounds *
-           draw_tail(c->decode_tail, c->decode_spread, c->seed, (uint64_t)item,
+           draw_tail(c->decode_tail, c->decode_spread, c->seed, m->j->draws + (uint64_t)item,
                      FOR_DECODE + (uint64_t)round);
 }
 
@@ -178,29 +188,29 @@ static double wake_time(const struct model *m, int a)
 /* The next round of its item; what takes no time does not leave the core. */
 static void worker_read(struct model *m, int w)
 {
-    struct worker *k = &m->worker[w];
+    struct worker *k = &m->j->worker[w];
     int item = k->queue[k->head];
     double ns = read_time(m, item, k->round);
     if (ns >= 1) {
-        m->actor[1 + w].pc = W_READ;
-        sleep_for(m, 1 + w, ns);
+        m->actor[m->j->trainer + 1 + w].pc = W_READ;
+        sleep_for(m, m->j->trainer + 1 + w, ns);
     } else {
-        m->actor[1 + w].pc = W_DECODE;
-        compute(m, 1 + w, decode_time(m, item, k->round));
+        m->actor[m->j->trainer + 1 + w].pc = W_DECODE;
+        compute(m, m->j->trainer + 1 + w, decode_time(m, item, k->round));
     }
 }
 
 static void start_item(struct model *m, int w)
 {
-    struct worker *k = &m->worker[w];
+    struct worker *k = &m->j->worker[w];
     k->round = 0;
     worker_read(m, w);
 }
 
 static void worker_look(struct model *m, int w)
 {
-    struct worker *k = &m->worker[w];
-    struct actor *a = &m->actor[1 + w];
+    struct worker *k = &m->j->worker[w];
+    struct actor *a = &m->actor[m->j->trainer + 1 + w];
     if (k->head == k->tail) {
         a->state = ACTOR_BLOCKED;
         a->pc = W_IDLE;
@@ -216,12 +226,12 @@ static void order(struct model *m, int item)
 {
     int first = m->c->epoch_items ? item / m->c->epoch_items * m->c->epoch_items : 0;
     int w = (item - first) % m->c->workers;
-    struct worker *k = &m->worker[w];
-    struct actor *a = &m->actor[1 + w];
+    struct worker *k = &m->j->worker[w];
+    struct actor *a = &m->actor[m->j->trainer + 1 + w];
     k->queue[k->tail++] = item;
     if (a->pc == W_IDLE && a->state == ACTOR_BLOCKED && k->alive) {
         a->pc = W_WOKEN;
-        sleep_for(m, 1 + w, wake_time(m, 1 + w));
+        sleep_for(m, m->j->trainer + 1 + w, wake_time(m, m->j->trainer + 1 + w));
     }
 }
 
@@ -229,7 +239,7 @@ static void trainer_go(struct model *m);
 
 static void deliver(struct model *m, int w)
 {
-    struct worker *k = &m->worker[w];
+    struct worker *k = &m->j->worker[w];
     int item = k->queue[k->head++];
     k->d.start_ns = k->start;
     k->d.end_ns = m->now;
@@ -238,40 +248,40 @@ static void deliver(struct model *m, int w)
     k->d.startup = k->fresh;
     k->fresh = false;
     if (m->log)
-        m->serial[item] = replay_push_delivery(m->log, m->log_consumer, &k->d);
-    memcpy(&m->parts[item * REPLAY_PARTS_MAX], k->d.parts, sizeof(k->d.parts));
+        m->j->serial[item] = replay_push_delivery(m->log, m->log_consumer, &k->d);
+    memcpy(&m->j->parts[item * REPLAY_PARTS_MAX], k->d.parts, sizeof(k->d.parts));
     memset(&k->d, 0, sizeof(k->d));
-    m->ready[item] = true;
-    seg(m, 1 + w, DID_DELIVER, CAUSE_NONE, item, m->now, m->now);
+    m->j->ready[item] = true;
+    seg(m, m->j->trainer + 1 + w, DID_DELIVER, CAUSE_NONE, item, m->now, m->now);
     worker_look(m, w);
-    if (m->waiting_for == item) {
-        m->waiting_for = -1;
-        sleep_for(m, MODEL_TRAINER, wake_time(m, MODEL_TRAINER));
+    if (m->j->waiting_for == item) {
+        m->j->waiting_for = -1;
+        sleep_for(m, m->j->trainer, wake_time(m, m->j->trainer));
     }
 }
 
 static void worker_cpu_done(struct model *m, int w, enum cause cause)
 {
     int64_t cpu, starved;
-    struct worker *k = &m->worker[w];
+    struct worker *k = &m->j->worker[w];
     int item = k->head < k->tail ? k->queue[k->head] : -1;
-    int64_t at = m->actor[1 + w].asked_at;
-    computed(m, 1 + w, &cpu, &starved);
+    int64_t at = m->actor[m->j->trainer + 1 + w].asked_at;
+    computed(m, m->j->trainer + 1 + w, &cpu, &starved);
     part(k, cause, 0, cpu);
     part(k, CAUSE_CPU_STARVED, 0, starved);
-    seg(m, 1 + w, DID_CPU, cause, item, at, at + cpu);
-    seg(m, 1 + w, DID_STARVED, CAUSE_CPU_STARVED, item, at + cpu, m->now);
+    seg(m, m->j->trainer + 1 + w, DID_CPU, cause, item, at, at + cpu);
+    seg(m, m->j->trainer + 1 + w, DID_STARVED, CAUSE_CPU_STARVED, item, at + cpu, m->now);
 }
 
 static void worker_go(struct model *m, int w)
 {
-    struct worker *k = &m->worker[w];
-    struct actor *a = &m->actor[1 + w];
+    struct worker *k = &m->j->worker[w];
+    struct actor *a = &m->actor[m->j->trainer + 1 + w];
     int item = k->head < k->tail ? k->queue[k->head] : -1;
     double ns;
     switch (a->pc) {
     case W_WOKEN:
-        seg(m, 1 + w, DID_IDLE, CAUSE_NONE, item, k->idle_from, m->now);
+        seg(m, m->j->trainer + 1 + w, DID_IDLE, CAUSE_NONE, item, k->idle_from, m->now);
         k->idle = m->now - k->idle_from;
         if (!k->fresh)
             k->start = m->now;
@@ -290,9 +300,9 @@ static void worker_go(struct model *m, int w)
     case W_READ:
         ns = read_time(m, item, k->round);
         part(k, CAUSE_STORAGE, RESOURCE_STORE, (int64_t)ns);
-        seg(m, 1 + w, DID_READ, CAUSE_STORAGE, item, m->now - (int64_t)ns, m->now);
+        seg(m, m->j->trainer + 1 + w, DID_READ, CAUSE_STORAGE, item, m->now - (int64_t)ns, m->now);
         a->pc = W_DECODE;
-        compute(m, 1 + w, decode_time(m, item, k->round));
+        compute(m, m->j->trainer + 1 + w, decode_time(m, item, k->round));
         break;
     case W_DECODE:
         worker_cpu_done(m, w, CAUSE_PREPARE);
@@ -308,14 +318,14 @@ static void worker_go(struct model *m, int w)
 
 static void start_worker(struct model *m, int w)
 {
-    struct worker *k = &m->worker[w];
+    struct worker *k = &m->j->worker[w];
     k->alive = k->fresh = true;
     k->head = k->tail = 0;
     k->start = m->now;
     k->idle = 0;
     memset(&k->d, 0, sizeof(k->d));
-    m->actor[1 + w].pc = W_IMPORT;
-    compute(m, 1 + w, m->c->startup);
+    m->actor[m->j->trainer + 1 + w].pc = W_IMPORT;
+    compute(m, m->j->trainer + 1 + w, m->c->startup);
 }
 
 /* ---- the trainer ---- */
@@ -339,103 +349,104 @@ enum {
 
 static void op(struct model *m, enum replay_op_kind kind, enum cause cause, int64_t ns)
 {
-    replay_step_add(&m->k.s, kind, cause, 0, ns);
+    replay_step_add(&m->j->k.s, kind, cause, 0, ns);
 }
 
 static void trainer_cpu_done(struct model *m, enum cause cause)
 {
-    int64_t cpu, starved, at = m->actor[MODEL_TRAINER].asked_at;
-    computed(m, MODEL_TRAINER, &cpu, &starved);
+    int64_t cpu, starved, at = m->actor[m->j->trainer].asked_at;
+    computed(m, m->j->trainer, &cpu, &starved);
     op(m, REPLAY_THREAD, cause, cpu);
     op(m, REPLAY_THREAD, CAUSE_CPU_STARVED, starved);
-    seg(m, MODEL_TRAINER, DID_CPU, cause, m->k.step, at, at + cpu);
-    seg(m, MODEL_TRAINER, DID_STARVED, CAUSE_CPU_STARVED, m->k.step, at + cpu, m->now);
+    seg(m, m->j->trainer, DID_CPU, cause, m->j->k.step, at, at + cpu);
+    seg(m, m->j->trainer, DID_STARVED, CAUSE_CPU_STARVED, m->j->k.step, at + cpu, m->now);
 }
 
 static void device(struct model *m, double ns, enum cause cause)
 {
-    int64_t from = m->device_free > m->now ? m->device_free : m->now;
+    int64_t from = m->j->device_free > m->now ? m->j->device_free : m->now;
     if ((int64_t)ns <= 0)
         return;
-    m->device_free = from + (int64_t)ns;
+    m->j->device_free = from + (int64_t)ns;
     op(m, REPLAY_DEVICE, cause, (int64_t)ns);
-    seg(m, MODEL_DEVICE, cause == CAUSE_NONE ? DID_KERNEL : DID_DEVICE_COPY, cause, m->k.step, from,
-        m->device_free);
+    seg(m, MODEL_DEVICE, cause == CAUSE_NONE ? DID_KERNEL : DID_DEVICE_COPY, cause, m->j->k.step,
+        from, m->j->device_free);
 }
 
 /* Blocks the trainer until the device has done all; true: it has already. */
 static bool await_device(struct model *m)
 {
-    m->k.sync_from = m->now;
-    if (m->device_free <= m->now)
+    m->j->k.sync_from = m->now;
+    if (m->j->device_free <= m->now)
         return true;
-    sleep_for(m, MODEL_TRAINER, (double)(m->device_free - m->now));
+    sleep_for(m, m->j->trainer, (double)(m->j->device_free - m->now));
     return false;
 }
 
 static void synced(struct model *m, enum cause cause)
 {
-    op(m, REPLAY_SYNC, cause, m->now - m->k.sync_from);
-    seg(m, MODEL_TRAINER, cause == CAUSE_NONE ? DID_SYNC : DID_COPY, cause, m->k.step,
-        m->k.sync_from, m->now);
+    op(m, REPLAY_SYNC, cause, m->now - m->j->k.sync_from);
+    seg(m, m->j->trainer, cause == CAUSE_NONE ? DID_SYNC : DID_COPY, cause, m->j->k.step,
+        m->j->k.sync_from, m->now);
 }
 
 static void push_step(struct model *m)
 {
-    m->k.s.t0 = m->k.t0;
-    m->k.s.t1 = m->k.t1;
-    m->k.s.end_ns = m->now;
+    m->j->k.s.t0 = m->j->k.t0;
+    m->j->k.s.t1 = m->j->k.t1;
+    m->j->k.s.end_ns = m->now;
     if (m->log)
-        replay_push_step(m->log, m->log_consumer, &m->k.s);
-    memset(&m->k.s, 0, sizeof(m->k.s));
-    m->k.s.delivery = REPLAY_NONE;
+        replay_push_step(m->log, m->log_consumer, &m->j->k.s);
+    memset(&m->j->k.s, 0, sizeof(m->j->k.s));
+    m->j->k.s.delivery = REPLAY_NONE;
 }
 
 /* Begins an epoch: workers are started (one after another) or are there; then work is ordered. */
 static void begin_epoch(struct model *m)
 {
     const struct model_config *c = m->c;
-    m->k.epoch_end = c->epoch_items && m->k.step + c->epoch_items < c->items
-                         ? m->k.step + c->epoch_items
-                         : c->items;
-    m->k.fork = 0;
-    m->k.ordered = m->k.step;
+    m->j->k.epoch_end = c->epoch_items && m->j->k.step + c->epoch_items < m->j->items
+                         ? m->j->k.step + c->epoch_items
+                         : m->j->items;
+    m->j->k.fork = 0;
+    m->j->k.ordered = m->j->k.step;
 }
 
 static void order_first(struct model *m)
 {
     int want = m->c->workers * m->c->prefetch;
-    for (; m->k.ordered < m->k.epoch_end && m->k.ordered < m->k.step + want; m->k.ordered++)
-        order(m, m->k.ordered);
-    m->actor[MODEL_TRAINER].pc = T_NEXT;
+    struct consumer *k = &m->j->k;
+    for (; k->ordered < k->epoch_end && k->ordered < k->step + want; k->ordered++)
+        order(m, k->ordered);
+    m->actor[m->j->trainer].pc = T_NEXT;
 }
 
 static void next_launch(struct model *m)
 {
-    m->actor[MODEL_TRAINER].pc = T_LAUNCHED;
-    compute(m, MODEL_TRAINER, m->c->launch);
+    m->actor[m->j->trainer].pc = T_LAUNCHED;
+    compute(m, m->j->trainer, m->c->launch);
 }
 
 static double step_draw(const struct model *m, enum purpose what)
 {
-    return draw_tail(TAIL_LOGNORMAL, 0.1, m->c->seed, (uint64_t)m->k.step, what);
+    return draw_tail(TAIL_LOGNORMAL, 0.1, m->c->seed, m->j->draws + (uint64_t)m->j->k.step, what);
 }
 
 /* One move; true: goes on at once. */
 static bool trainer_epoch_move(struct model *m)
 {
     const struct model_config *c = m->c;
-    struct actor *a = &m->actor[MODEL_TRAINER];
-    bool start = !c->persistent || m->k.step == 0;
+    struct actor *a = &m->actor[m->j->trainer];
+    bool start = !c->persistent || m->j->k.step == 0;
     if (a->pc == T_EPOCH) {
         begin_epoch(m);
     } else {
         trainer_cpu_done(m, CAUSE_STARTUP);
-        start_worker(m, m->k.fork++);
+        start_worker(m, m->j->k.fork++);
     }
-    if (start && m->k.fork < c->workers) {
+    if (start && m->j->k.fork < c->workers) {
         a->pc = T_FORKED;
-        compute(m, MODEL_TRAINER, c->fork);
+        compute(m, m->j->trainer, c->fork);
         return false;
     }
     if (c->workers)
@@ -446,44 +457,44 @@ static bool trainer_epoch_move(struct model *m)
 
 static bool trainer_take_move(struct model *m)
 {
-    struct actor *a = &m->actor[MODEL_TRAINER];
+    struct actor *a = &m->actor[m->j->trainer];
     switch (a->pc) {
     case T_NEXT:
-        if (m->k.step == m->k.epoch_end) {
-            a->pc = m->k.step == m->c->items ? T_END : T_EPOCH;
+        if (m->j->k.step == m->j->k.epoch_end) {
+            a->pc = m->j->k.step == m->j->items ? T_END : T_EPOCH;
             return true;
         }
         push_step(m);
-        m->k.t0 = m->k.t1 = m->now;
+        m->j->k.t0 = m->j->k.t1 = m->now;
         if (!m->c->workers) {
             a->pc = T_LOADING;
-            sleep_for(m, MODEL_TRAINER, read_time(m, m->k.step, 0));
+            sleep_for(m, m->j->trainer, read_time(m, m->j->k.step, 0));
             return false;
         }
         a->pc = T_TAKEN;
-        if (m->ready[m->k.step])
+        if (m->j->ready[m->j->k.step])
             return true;
-        m->waiting_for = m->k.step;
+        m->j->waiting_for = m->j->k.step;
         a->state = ACTOR_BLOCKED;
         return false;
     case T_TAKEN:
-        m->k.t1 = m->now;
-        m->k.s.delivery = m->serial[m->k.step];
-        seg(m, MODEL_TRAINER, DID_AWAIT, CAUSE_NONE, m->k.step, m->k.t0, m->k.t1);
+        m->j->k.t1 = m->now;
+        m->j->k.s.delivery = m->j->serial[m->j->k.step];
+        seg(m, m->j->trainer, DID_AWAIT, CAUSE_NONE, m->j->k.step, m->j->k.t0, m->j->k.t1);
         a->pc = T_UNPACKED;
-        compute(m, MODEL_TRAINER, m->c->take);
+        compute(m, m->j->trainer, m->c->take);
         return false;
     case T_UNPACKED:
         trainer_cpu_done(m, CAUSE_HOST);
-        if (m->k.ordered < m->k.epoch_end)
-            order(m, m->k.ordered++);
+        if (m->j->k.ordered < m->j->k.epoch_end)
+            order(m, m->j->k.ordered++);
         a->pc = T_COPY;
         return true;
     case T_LOADING:
-        op(m, REPLAY_THREAD, CAUSE_STORAGE, m->now - m->k.t0);
-        seg(m, MODEL_TRAINER, DID_READ, CAUSE_STORAGE, m->k.step, m->k.t0, m->now);
+        op(m, REPLAY_THREAD, CAUSE_STORAGE, m->now - m->j->k.t0);
+        seg(m, m->j->trainer, DID_READ, CAUSE_STORAGE, m->j->k.step, m->j->k.t0, m->now);
         a->pc = T_LOADED;
-        compute(m, MODEL_TRAINER, decode_time(m, m->k.step, 0));
+        compute(m, m->j->trainer, decode_time(m, m->j->k.step, 0));
         return false;
     default:
         trainer_cpu_done(m, CAUSE_PREPARE);
@@ -495,11 +506,11 @@ static bool trainer_take_move(struct model *m)
 static bool trainer_feed_move(struct model *m)
 {
     const struct model_config *c = m->c;
-    struct actor *a = &m->actor[MODEL_TRAINER];
+    struct actor *a = &m->actor[m->j->trainer];
     double copy = c->copy * step_draw(m, FOR_COPY);
     switch (a->pc) {
     case T_COPY:
-        m->k.launch = 0;
+        m->j->k.launch = 0;
         device(m, c->pinned ? copy * c->pinned_ratio : copy,
                c->pinned ? CAUSE_LINK : CAUSE_PAGEABLE_COPY);
         if (!c->pinned && copy >= 1) {
@@ -515,15 +526,16 @@ static bool trainer_feed_move(struct model *m)
     case T_LAUNCHED:
         trainer_cpu_done(m, CAUSE_LAUNCH);
         device(m, c->kernel / c->launches * step_draw(m, FOR_KERNEL), CAUSE_NONE);
-        if (++m->k.launch < c->launches) {
+        if (++m->j->k.launch < c->launches) {
             next_launch(m);
             return false;
         }
-        bool write = c->checkpoint_every && (m->k.step + 1) % c->checkpoint_every == 0;
+        bool write = c->checkpoint_every && (m->j->k.step + 1) % c->checkpoint_every == 0;
         a->pc = T_SYNCED;
-        if (write || m->k.step + 1 == c->items || (c->sync_every && m->k.step % c->sync_every == 0))
+        if (write || m->j->k.step + 1 == m->j->items ||
+            (c->sync_every && m->j->k.step % c->sync_every == 0))
             return await_device(m);
-        m->k.sync_from = -1;
+        m->j->k.sync_from = -1;
         return true;
     default:
         return false;
@@ -533,33 +545,33 @@ static bool trainer_feed_move(struct model *m)
 static bool trainer_end_move(struct model *m)
 {
     const struct model_config *c = m->c;
-    struct actor *a = &m->actor[MODEL_TRAINER];
+    struct actor *a = &m->actor[m->j->trainer];
     switch (a->pc) {
     case T_SYNCED:
-        if (m->k.sync_from >= 0)
+        if (m->j->k.sync_from >= 0)
             synced(m, CAUSE_NONE);
         a->pc = T_HOST;
-        compute(m, MODEL_TRAINER, c->host * step_draw(m, FOR_HOST));
+        compute(m, m->j->trainer, c->host * step_draw(m, FOR_HOST));
         return false;
     case T_HOST:
         trainer_cpu_done(m, CAUSE_HOST);
         a->pc = T_WRITTEN;
-        m->k.sync_from = m->now;
-        if (c->checkpoint_every && (m->k.step + 1) % c->checkpoint_every == 0 &&
+        m->j->k.sync_from = m->now;
+        if (c->checkpoint_every && (m->j->k.step + 1) % c->checkpoint_every == 0 &&
             c->checkpoint > 0) {
-            sleep_for(m, MODEL_TRAINER, c->checkpoint);
+            sleep_for(m, m->j->trainer, c->checkpoint);
             return false;
         }
         return true;
     case T_WRITTEN:
-        op(m, REPLAY_THREAD, CAUSE_CHECKPOINT, m->now - m->k.sync_from);
-        seg(m, MODEL_TRAINER, DID_WRITE, CAUSE_CHECKPOINT, m->k.step, m->k.sync_from, m->now);
-        m->k.step++;
+        op(m, REPLAY_THREAD, CAUSE_CHECKPOINT, m->now - m->j->k.sync_from);
+        seg(m, m->j->trainer, DID_WRITE, CAUSE_CHECKPOINT, m->j->k.step, m->j->k.sync_from, m->now);
+        m->j->k.step++;
         a->pc = T_NEXT;
         return true;
     default: /* T_END */
         push_step(m);
-        m->done = true;
+        m->j->done = true;
         return false;
     }
 }
@@ -568,7 +580,7 @@ static void trainer_go(struct model *m)
 {
     bool more = true;
     while (more) {
-        int pc = m->actor[MODEL_TRAINER].pc;
+        int pc = m->actor[m->j->trainer].pc;
         if (pc <= T_FORKED)
             more = trainer_epoch_move(m);
         else if (pc <= T_LOADED)
@@ -596,13 +608,17 @@ static void neighbour_go(struct model *m, int a)
 
 static void actor_go(struct model *m, int a)
 {
+    int each = 1 + m->c->workers;
     m->actor[a].state = ACTOR_BLOCKED;
-    if (a == MODEL_TRAINER)
-        trainer_go(m);
-    else if (a <= m->c->workers)
-        worker_go(m, a - 1);
-    else
+    if (a >= m->jobs * each) {
         neighbour_go(m, a);
+        return;
+    }
+    m->j = &m->job[a / each];
+    if (a == m->j->trainer)
+        trainer_go(m);
+    else
+        worker_go(m, a % each - 1);
 }
 
 /* The next moment at which something happens, and to whom. */
@@ -634,9 +650,17 @@ static void pass_time(struct model *m, int64_t to)
     m->now = to;
 }
 
+static bool all_done(const struct model *m)
+{
+    for (int j = 0; j < m->jobs; j++)
+        if (!m->job[j].done)
+            return false;
+    return true;
+}
+
 static void loop(struct model *m)
 {
-    while (!m->done) {
+    while (!all_done(m)) {
         int a = -1;
         int64_t at = next_event(m, &a);
         if (a < 0)
@@ -661,7 +685,7 @@ static void loop(struct model *m)
 
 static void share_wait(const struct model *m, struct model_truth *t, uint32_t item, double ns)
 {
-    const struct share *p = &m->parts[item * REPLAY_PARTS_MAX];
+    const struct share *p = &m->job->parts[item * REPLAY_PARTS_MAX];
     double sum = 0;
     for (int i = 0; i < REPLAY_PARTS_MAX; i++)
         sum += (double)p[i].ns;
@@ -707,10 +731,41 @@ static void find_truth(const struct model *m, struct model_truth *t)
         busy_until = g->t1;
     }
     idle_truth(m, t, &at, busy_until, m->now);
-    t->total = (double)(m->now > m->device_free ? m->now : m->device_free);
+    t->total = (double)m->now;
+    for (int j = 0; j < m->jobs; j++)
+        t->total = fmax(t->total, (double)m->job[j].device_free);
 }
 
 /* ---- outside ---- */
+
+static void begin_job(struct model *m, int number)
+{
+    const struct model_config *c = m->c;
+    struct job *j = m->j = &m->job[number];
+    j->trainer = number * (1 + c->workers);
+    j->items = c->items / m->jobs;
+    j->draws = (uint64_t)number * (uint64_t)c->items;
+    j->waiting_for = -1;
+    j->serial = mem_zalloc((size_t)j->items * sizeof(*j->serial));
+    j->ready = mem_zalloc((size_t)j->items * sizeof(*j->ready));
+    j->parts = mem_zalloc((size_t)j->items * REPLAY_PARTS_MAX * sizeof(*j->parts));
+    if (!j->serial || !j->ready || !j->parts)
+        abort();
+    for (int w = 0; w < c->workers; w++)
+        if (!(j->worker[w].queue = mem_zalloc((size_t)j->items * sizeof(int))))
+            abort();
+    j->k.s.delivery = REPLAY_NONE;
+    sleep_for(m, j->trainer, 0);
+}
+
+static void end_job(struct job *j, int workers)
+{
+    for (int w = 0; w < workers; w++)
+        free(j->worker[w].queue);
+    free(j->serial);
+    free(j->ready);
+    free(j->parts);
+}
 
 void model_run(const struct model_config *config, struct replay_log *log, struct model_truth *truth,
                struct model_trace *trace)
@@ -719,31 +774,23 @@ void model_run(const struct model_config *config, struct replay_log *log, struct
     if (!m)
         abort();
     m->c = config;
-    m->log = log;
-    m->log_consumer = log ? replay_consumer(log, 1, 0) : -1;
-    m->actors = 1 + config->workers + config->neighbours;
-    m->waiting_for = m->keeps_core = -1;
+    m->jobs = config->jobs > 1 ? config->jobs : 1;
+    m->log = m->jobs == 1 ? log : NULL;
+    m->log_consumer = m->log ? replay_consumer(log, 1, 0) : -1;
+    m->actors = m->jobs * (1 + config->workers) + config->neighbours;
+    m->keeps_core = -1;
     m->turns = 1;
-    m->serial = mem_zalloc((size_t)config->items * sizeof(*m->serial));
-    m->ready = mem_zalloc((size_t)config->items * sizeof(*m->ready));
-    m->parts = mem_zalloc((size_t)config->items * REPLAY_PARTS_MAX * sizeof(*m->parts));
-    if (!m->serial || !m->ready || !m->parts || m->actors > ACTORS_MAX)
+    if (m->jobs > JOBS_MAX || m->actors > ACTORS_MAX)
         abort();
-    for (int w = 0; w < config->workers; w++)
-        if (!(m->worker[w].queue = mem_zalloc((size_t)config->items * sizeof(int))))
-            abort();
-    m->k.s.delivery = REPLAY_NONE;
     for (int n = 0; n < config->neighbours; n++)
-        sleep_for(m, 1 + config->workers + n, 0);
-    sleep_for(m, MODEL_TRAINER, 0);
+        sleep_for(m, m->actors - 1 - n, 0);
+    for (int j = m->jobs; j-- > 0;)
+        begin_job(m, j);
     loop(m);
     if (truth)
         find_truth(m, truth);
-    for (int w = 0; w < config->workers; w++)
-        free(m->worker[w].queue);
-    free(m->serial);
-    free(m->ready);
-    free(m->parts);
+    for (int j = 0; j < m->jobs; j++)
+        end_job(&m->job[j], config->workers);
     if (trace)
         *trace = m->segs;
     else

@@ -23,6 +23,8 @@ enum model_tail { TAIL_NONE, TAIL_LOGNORMAL, TAIL_PARETO };
 struct model_config {
     uint64_t seed;
     int items;   /* deliveries in all */
+    int jobs;    /* > 1: so many trainers with their devices and workers share out the items, on the
+                  * same cores; then no log, and truth->total alone holds */
     int workers; /* 0: the trainer loads by itself */
     int prefetch;
     int cores;        /* 0: one for everybody */

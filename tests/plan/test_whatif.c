@@ -112,6 +112,16 @@ static struct whatif_ledger ledger_of(int64_t span, int64_t compute, int64_t sto
     return l;
 }
 
+static void price_alone(const struct replay *r, const struct whatif_ledger *l,
+                        struct whatif_fix *fixes, size_t count, double *ret_alone)
+{
+    struct error e;
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(whatif_alone(r, l, &fixes[i], &e), STATUS_OK);
+        ret_alone[i] = fixes[i].gain_ns;
+    }
+}
+
 static void test_list(void **state)
 {
     struct replay_log *log = pipeline(80 * MS, 20 * MS, 50 * MS);
@@ -120,24 +130,22 @@ static void test_list(void **state)
     int64_t span = STEPS * 100 * MS + 50 * MS;
     struct whatif_ledger l = ledger_of(span, STEPS * 50 * MS, STEPS * 40 * MS);
     struct replay_scenario decode = away(CAUSE_PREPARE), read = away(CAUSE_STORAGE);
-    struct whatif_fix fixes[] = {{.scenario = &decode, .at_most_ns = NAN},
+    struct whatif_fix fixes[] = {{.at_most_ns = NAN},
+                                 {.scenario = &decode, .at_most_ns = NAN},
                                  {.scenario = &read, .at_most_ns = NAN},
-                                 {.at_most_ns = 5e12},
-                                 {.at_most_ns = NAN}};
-    double saved, alone[2];
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(whatif_alone(r, &l, &fixes[i], &e), STATUS_OK);
-        alone[i] = fixes[i].gain_ns;
-    }
+                                 {.at_most_ns = 5e12}};
+    double saved, alone[4];
+    size_t order[4];
+    price_alone(r, &l, fixes, 4, alone);
     /* decoding away: 20 of each 100 ms; reading away: all that is waited for */
-    assert_true(fabs(alone[0] / (double)MS - STEPS * 20) < 30);
-    assert_true(fabs(alone[1] / (double)MS - STEPS * 50) < 60);
-    assert_int_equal(whatif_list(r, &l, fixes, 4, &saved, &e), STATUS_OK);
-    assert_true(fixes[0].gain_ns == alone[0]);
-    assert_true(fixes[1].gain_ns < alone[1] && fixes[1].gain_ns > 0);
-    assert_true(fixes[2].bounded && !fixes[0].bounded);
-    assert_true(isnan(fixes[3].gain_ns) && !fixes[3].bounded);
-    assert_true(fabs(saved - fixes[0].gain_ns - fixes[1].gain_ns - fixes[2].gain_ns) < 1);
+    assert_true(fabs(alone[1] / (double)MS - STEPS * 20) < 30);
+    assert_true(fabs(alone[2] / (double)MS - STEPS * 50) < 60);
+    assert_int_equal(whatif_list(r, &l, fixes, 4, order, &saved, &e), STATUS_OK);
+    assert_int_equal(order[0], 3); /* the bound of all that was waited for */
+    assert_int_equal(order[3], 0); /* unknown */
+    assert_true(fixes[3].gain_ns == alone[3] && fixes[3].bounded && !fixes[1].bounded);
+    assert_true(isnan(fixes[0].gain_ns) && !fixes[0].bounded);
+    assert_true(fabs(saved - fixes[1].gain_ns - fixes[2].gain_ns - fixes[3].gain_ns) < 1);
     assert_true(saved <= whatif_waited_ns(&l) + 1);
     assert_true(fabs(whatif_utilisation(&l, saved) - 1) < 0.01);
     assert_true(fabs(whatif_utilisation(&l, 0) - 0.5) < 0.01);
@@ -145,41 +153,140 @@ static void test_list(void **state)
     replay_log_free(log);
 }
 
-static void test_machines(void **state)
+/* Decoding is worth more alone than the checkpoints, and nothing once reading is gone: then it
+ * stands behind them. Each has what it adds to those before it. */
+static void test_order(void **state)
+{
+    struct replay_log *log = pipeline(80 * MS, 30 * MS, 60 * MS);
+    struct error e;
+    struct replay *r = replay_new(log, NULL, &e);
+    struct whatif_ledger l = ledger_of(STEPS * 120 * MS, STEPS * 60 * MS, STEPS * 40 * MS);
+    struct replay_scenario decode = away(CAUSE_PREPARE), read = away(CAUSE_STORAGE);
+    struct whatif_fix fixes[] = {{.at_most_ns = STEPS * 5.0 * (double)MS},
+                                 {.scenario = &decode, .at_most_ns = NAN},
+                                 {.scenario = &read, .at_most_ns = NAN}};
+    double saved, alone[3];
+    size_t order[3];
+    price_alone(r, &l, fixes, 3, alone);
+    assert_true(alone[2] > alone[1] && alone[1] > alone[0]);
+    assert_int_equal(whatif_list(r, &l, fixes, 3, order, &saved, &e), STATUS_OK);
+    assert_int_equal(order[0], 2);
+    assert_int_equal(order[1], 0);
+    assert_int_equal(order[2], 1);
+    assert_true(fixes[2].gain_ns == alone[2]);
+    assert_true(fixes[0].gain_ns == alone[0]);
+    assert_true(fixes[1].gain_ns < 0.01 * alone[1]);
+    replay_free(r);
+    replay_log_free(log);
+}
+
+static struct whatif_machines machines(const struct replay_log *log, double cores, bool full)
+{
+    struct error e;
+    struct replay_setup setup = {.cores = cores};
+    struct replay *r = replay_new(log, &setup, &e);
+    struct replay_learnt learnt;
+    struct whatif_machines m;
+    assert_non_null(r);
+    assert_true(replay_learnt(r, 0, &learnt));
+    struct whatif_ledger l = ledger_of(learnt.real_ns, learnt.real_ns / 2, 0);
+    assert_int_equal(whatif_machines(r, &l, full, &m, &e), STATUS_OK);
+    replay_free(r);
+    return m;
+}
+
+static void test_faster(void **state)
 {
     struct error e;
     struct whatif_machines m;
     static const struct {
         int64_t kernel;
-        int help;
         double faster;
-    } cases[] = {{50 * MS, 0, 1.0}, {98 * MS, 0, 1.0}, {150 * MS, 1, 1.5}, {400 * MS, 1, 4.0}};
+    } cases[] = {{50 * MS, 1.0}, {98 * MS, 1.0}, {150 * MS, 1.5}, {400 * MS, 4.0}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct replay_log *log = pipeline(80 * MS, 20 * MS, cases[i].kernel);
-        struct replay *r = replay_new(log, NULL, &e);
-        struct replay_learnt learnt;
-        assert_true(replay_learnt(r, 0, &learnt));
-        struct whatif_ledger l = ledger_of(learnt.real_ns, STEPS * cases[i].kernel, 0);
-        assert_int_equal(whatif_machines(r, &l, &m, &e), STATUS_OK);
-        assert_int_equal(m.more_help, cases[i].help);
+        m = machines(log, 8, false);
         assert_false(m.faster_bounded);
         assert_true(fabs(m.faster_max_speedup - cases[i].faster) < 0.03);
-        replay_free(r);
         replay_log_free(log);
     }
     /* from rows alone */
     struct whatif_ledger l = ledger_of(1000 * MS, 950 * MS, 50 * MS);
-    assert_int_equal(whatif_machines(NULL, &l, &m, &e), STATUS_OK);
-    assert_true(m.faster_bounded && m.more_help == 1 && fabs(m.faster_max_speedup - 20) < 1e-6);
-    l = ledger_of(1000 * MS, 200 * MS, 700 * MS);
-    assert_int_equal(whatif_machines(NULL, &l, &m, &e), STATUS_OK);
-    assert_int_equal(m.more_help, 0);
-    l = ledger_of(1000 * MS, 600 * MS, 300 * MS);
-    assert_int_equal(whatif_machines(NULL, &l, &m, &e), STATUS_OK);
-    assert_int_equal(m.more_help, -1);
+    assert_int_equal(whatif_machines(NULL, &l, false, &m, &e), STATUS_OK);
+    assert_true(m.faster_bounded && m.more_help == -1 && fabs(m.faster_max_speedup - 20) < 1e-6);
     l = (struct whatif_ledger){0};
-    assert_int_equal(whatif_machines(NULL, &l, &m, &e), STATUS_OK);
+    assert_int_equal(whatif_machines(NULL, &l, false, &m, &e), STATUS_OK);
     assert_true(isnan(m.faster_max_speedup) && m.more_help == -1);
+}
+
+/* The launching thread loads by itself and computes on its core all the time. */
+static struct replay_log *busy_thread(int64_t read, int64_t decode, int64_t kernel)
+{
+    struct replay_log *log = replay_log_new(0);
+    int c = replay_consumer(log, 1, 0);
+    for (int i = 0; i < STEPS; i++) {
+        int64_t t = i * (read + decode + kernel);
+        struct replay_step s = {
+            .t0 = t, .t1 = t, .end_ns = t + read + decode + kernel, .delivery = REPLAY_NONE};
+        replay_step_add(&s, REPLAY_THREAD, CAUSE_STORAGE, 9, read);
+        replay_step_add(&s, REPLAY_THREAD, CAUSE_PREPARE, 0, decode);
+        replay_step_add(&s, REPLAY_DEVICE, CAUSE_NONE, 0, kernel);
+        replay_step_add(&s, REPLAY_SYNC, CAUSE_NONE, 0, kernel);
+        assert_true(replay_push_step(log, c, &s));
+    }
+    return log;
+}
+
+/* Twice the accelerators bring twice the threads and workers, which need cores. */
+static void test_more(void **state)
+{
+    struct replay_log *busy = busy_thread(0, 95 * MS, 5 * MS);
+    assert_int_equal(machines(busy, 1, false).more_help, 0);  /* its core is full */
+    assert_int_equal(machines(busy, 2, false).more_help, 1);  /* one is idle */
+    assert_int_equal(machines(busy, 0, false).more_help, -1); /* not known */
+    assert_true(fabs(machines(busy, 2, false).more_speedup - 2) < 0.05);
+    assert_true(machines(busy, 1, false).more_speedup < 1.06);
+    replay_log_free(busy);
+    struct replay_log *reads = busy_thread(95 * MS, 0, 5 * MS);
+    assert_int_equal(machines(reads, 1, false).more_help, 1); /* reading needs no core */
+    assert_int_equal(machines(reads, 1, true).more_help, 0);  /* the store has no more to give */
+    replay_log_free(reads);
+    struct replay_log *worker = pipeline(0, 100 * MS, 40 * MS);
+    assert_int_equal(machines(worker, 1, false).more_help, 0);
+    assert_int_equal(machines(worker, 4, false).more_help, 1);
+    replay_log_free(worker);
+}
+
+/* Cores that something else than the log's threads keeps busy are not there for further ones. */
+static void test_busy_elsewhere(void **state)
+{
+    struct replay_log *log = busy_thread(0, 95 * MS, 5 * MS);
+    struct replay_setup setup = {.cores = 2, .busy = 1.95};
+    struct whatif_ledger l = ledger_of(STEPS * 100 * MS, STEPS * 5 * MS, 0);
+    struct whatif_machines m;
+    struct error e;
+    struct replay *r = replay_new(log, &setup, &e);
+    assert_int_equal(whatif_machines(r, &l, false, &m, &e), STATUS_OK);
+    assert_int_equal(m.more_help, 0);
+    replay_free(r);
+    replay_log_free(log);
+}
+
+/* What nobody knows the deliveries of cannot be promised. */
+static void test_untold(void **state)
+{
+    struct replay_log *log = replay_log_new(0);
+    int c = replay_consumer(log, 1, 0);
+    for (int i = 0; i < STEPS; i++) {
+        int64_t t = i * 100 * MS;
+        struct replay_step s = {
+            .t0 = t, .t1 = t + 50 * MS, .end_ns = t + 100 * MS, .delivery = REPLAY_NONE};
+        replay_step_add(&s, REPLAY_DEVICE, CAUSE_NONE, 0, 50 * MS);
+        replay_step_add(&s, REPLAY_SYNC, CAUSE_NONE, 0, 50 * MS);
+        assert_true(replay_push_step(log, c, &s));
+    }
+    assert_int_equal(machines(log, 8, false).more_help, -1);
+    replay_log_free(log);
 }
 
 /* Two ranks in lockstep: rank 1 reads slowly, rank 0 waits for it in the collective. */
@@ -271,7 +378,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_last_instant), cmocka_unit_test(test_share_is_no_gain),
-        cmocka_unit_test(test_list),         cmocka_unit_test(test_machines),
+        cmocka_unit_test(test_list),         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_faster),       cmocka_unit_test(test_more),
+        cmocka_unit_test(test_untold),       cmocka_unit_test(test_busy_elsewhere),
         cmocka_unit_test(test_late_peer),    cmocka_unit_test(test_launch_bound),
         cmocka_unit_test(test_join),         cmocka_unit_test(test_money),
     };

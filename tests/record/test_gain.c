@@ -38,7 +38,7 @@ static int tear_down(void **state)
 
 /* One worker makes a batch in 16 ms, the device takes 6: 10 of 16 ms are waited. Without
  * reading it would be done every 6 ms. */
-static void one_worker(struct replay_log *log)
+static void worker_and_kernel(struct replay_log *log, int64_t kernel)
 {
     int c = replay_consumer(log, 4711, 0);
     for (int i = 0; i < STEPS; i++) {
@@ -47,14 +47,26 @@ static void one_worker(struct replay_log *log)
         replay_delivery_add(&d, CAUSE_STORAGE, 1, READ);
         replay_delivery_add(&d, CAUSE_PREPARE, 0, DECODE);
         uint64_t serial = replay_push_delivery(log, c, &d);
-        struct replay_step s = {.t0 = i ? d.end_ns - MAKE + KERNEL : d.end_ns,
+        struct replay_step s = {.t0 = i ? d.end_ns - MAKE + kernel : d.end_ns,
                                 .t1 = d.end_ns,
-                                .end_ns = d.end_ns + KERNEL,
+                                .end_ns = d.end_ns + kernel,
                                 .delivery = serial};
-        replay_step_add(&s, REPLAY_DEVICE, CAUSE_NONE, 0, KERNEL);
-        replay_step_add(&s, REPLAY_SYNC, CAUSE_NONE, 0, KERNEL);
+        replay_step_add(&s, REPLAY_DEVICE, CAUSE_NONE, 0, kernel);
+        replay_step_add(&s, REPLAY_SYNC, CAUSE_NONE, 0, kernel);
         assert_true(replay_push_step(log, c, &s));
     }
+}
+
+static void one_worker(struct replay_log *log)
+{
+    worker_and_kernel(log, KERNEL);
+}
+
+#define SLOW_KERNEL (10 * NS_PER_MS)
+
+static void slow_kernel(struct replay_log *log)
+{
+    worker_and_kernel(log, SLOW_KERNEL);
 }
 
 /* The launching thread reads and prepares by itself. */
@@ -85,8 +97,8 @@ static void put_row(struct record *w, enum state state, enum cause cause, uint32
     assert_int_equal(record_row(w, &row, NULL), 0);
 }
 
-static void record_run(void (*fill)(struct replay_log *), int64_t period, int64_t storage,
-                       struct record **ret)
+static void record_kernel(void (*fill)(struct replay_log *), int64_t kernel, int64_t period,
+                          int64_t storage, struct record **ret)
 {
     struct record *w = NULL;
     struct str chunk = {0};
@@ -97,14 +109,20 @@ static void record_run(void (*fill)(struct replay_log *), int64_t period, int64_
     record_accelerator(w, 0, "sim:0", "Simulated GPU", true, NULL);
     record_resource(w, 1, "https://store/data", NULL);
     record_span(w, SAMPLE_T0, SAMPLE_T0 + STEPS * period, NULL);
-    put_row(w, STATE_COMPUTE, CAUSE_NONE, 0, STEPS * KERNEL);
+    put_row(w, STATE_COMPUTE, CAUSE_NONE, 0, STEPS * kernel);
     put_row(w, STATE_WAIT, CAUSE_STORAGE, 1, STEPS * storage);
-    put_row(w, STATE_WAIT, CAUSE_PREPARE, 0, STEPS * (period - KERNEL - storage));
+    put_row(w, STATE_WAIT, CAUSE_PREPARE, 0, STEPS * (period - kernel - storage));
     assert_true(replay_encode(log, 0, &at, &chunk));
     assert_int_equal(record_deliveries(w, chunk.data, chunk.len, NULL), 0);
     str_clear(&chunk);
     replay_log_free(log);
     *ret = w;
+}
+
+static void record_run(void (*fill)(struct replay_log *), int64_t period, int64_t storage,
+                       struct record **ret)
+{
+    record_kernel(fill, KERNEL, period, storage, ret);
 }
 
 static void read_it(struct record *w, struct report *r)
@@ -140,7 +158,7 @@ static void test_replayed(void **state)
     assert_true(r.verdict.utilisation_after_fixes > 0.95);
     assert_true(r.verdict.utilisation_after_fixes <= 1.0);
     assert_true(r.verdict.faster_accelerator_max_speedup < 1.05); /* the worker is the limit */
-    assert_int_equal(r.verdict.more_accelerators_help, 0);
+    assert_int_equal(r.verdict.more_accelerators_help, -1); /* nobody told how many cores */
     assert_string_equal(r.verdict.limited_by, "storage");
     assert_non_null(strstr(r.verdict.sentence, "Fix storage first: up to 2.7×, $ 22"));
     report_clear(&r);
@@ -265,6 +283,63 @@ static void test_bad_chunk(void **state)
     report_clear(&r);
 }
 
+/* Rows alone, in hundredths of a run of 100 s. */
+static void limited_by(int compute, int starved, int prepare, int storage, struct report *r)
+{
+    struct record *w = NULL;
+    assert_int_equal(record_create(path, &sample_meta, &w, NULL), 0);
+    record_accelerator(w, 0, "sim:0", "Simulated GPU", true, NULL);
+    record_resource(w, 1, "https://store/data", NULL);
+    record_span(w, SAMPLE_T0, SAMPLE_T0 + 100 * NS_PER_S, NULL);
+    put_row(w, STATE_COMPUTE, CAUSE_NONE, 0, compute * NS_PER_S);
+    put_row(w, STATE_WAIT, CAUSE_CPU_STARVED, 0, starved * NS_PER_S);
+    put_row(w, STATE_WAIT, CAUSE_PREPARE, 0, prepare * NS_PER_S);
+    put_row(w, STATE_WAIT, CAUSE_STORAGE, 1, storage * NS_PER_S);
+    put_row(w, STATE_WAIT, CAUSE_HOST, 0,
+            (100 - compute - starved - prepare - storage) * NS_PER_S);
+    read_it(w, r);
+}
+
+/* What limits a job is never at odds with its rows and findings. */
+static void test_limited_by(void **state)
+{
+    static const struct {
+        int compute, starved, prepare, storage;
+        const char *limit;
+    } cases[] = {
+        {41, 30, 20, 0, "cpu-starved"}, /* compute is the largest single part, and no limit */
+        {45, 5, 5, 5, "host"},          /* no finding: the cause of most waiting */
+        {30, 2, 2, 60, "storage"},
+        {55, 2, 2, 40, "storage"}, /* more than all waiting; both gains are only bounds */
+        {85, 2, 2, 10, "compute"},
+        {96, 0, 0, 4, "compute"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct report r;
+        limited_by(cases[i].compute, cases[i].starved, cases[i].prepare, cases[i].storage, &r);
+        assert_string_equal(r.verdict.limited_by, cases[i].limit);
+        if (cases[i].starved == 30)
+            assert_string_equal(r.findings[0].id, "cpu-starved");
+        report_clear(&r);
+        unlink(path);
+    }
+}
+
+/* More is computed than waited, but all of it while the worker makes the next batch: an accelerator
+ * of any speed saves nothing, the finding does. */
+static void test_limited_beside_compute(void **state)
+{
+    struct record *w;
+    struct report r;
+    record_kernel(slow_kernel, SLOW_KERNEL, MAKE, 4 * NS_PER_MS, &w);
+    read_it(w, &r);
+    assert_true(r.verdict.utilisation > 0.5);
+    assert_true(r.findings[0].severity > SEVERITY_INFO);
+    assert_true(r.findings[0].gain_seconds > 1);
+    assert_string_equal(r.verdict.limited_by, "storage");
+    report_clear(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +349,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_stray_maker, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_workers_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_chunk, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_limited_by, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_limited_beside_compute, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
