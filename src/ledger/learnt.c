@@ -12,8 +12,14 @@
 /* A launching thread that waited this long for reads after its first launch loads by itself. */
 #define OWN_READ_MIN_NS (100 * NS_PER_MS)
 
+/* A disk that was read so often while the job launches is one that it uses: what is read before are
+ * programs and libraries. */
+#define USED_READS 16
+
 void learnt_clear(struct learnt *l)
 {
+    for (size_t i = 0; i < l->count; i++)
+        flow_free(l->resource[i].flow);
     free(l->resource);
     map_clear(&l->index);
     *l = (struct learnt){0};
@@ -51,11 +57,22 @@ void learnt_thread(struct learnt *l, const struct threads *threads, const struct
     }
 }
 
+static void learn_flow(struct learnt_resource *r, const struct event_wait *w)
+{
+    if (w->target != TARGET_SOCKET || w->flags & WAIT_SAMPLED)
+        return;
+    if (!r->flow)
+        r->flow = flow_new();
+    if (r->flow)
+        flow_wait(r->flow, w);
+}
+
 void learnt_wait(struct learnt *l, const struct threads *threads, const struct event_wait *w)
 {
     bool reads = w->target == TARGET_FILE || w->target == TARGET_FAULT || w->target == TARGET_SOCKET;
     const struct thread *th = threads_find(threads, w->tid);
     l->sampled |= (w->flags & WAIT_SAMPLED) != 0;
+    l->launches |= th && th->job && th->launches && th->first_launch <= w->t_out;
     if (!w->resource || !(reads || w->target == TARGET_WRITE) || !th || !th->job)
         return;
     struct learnt_resource *r = resource_of(l, w->resource);
@@ -73,6 +90,8 @@ void learnt_wait(struct learnt *l, const struct threads *threads, const struct e
         r->reads++;
         r->read_ns = admit_sum(r->read_ns, w->t_wake - w->t_out);
         r->rx_bytes += w->rx_during;
+        r->running += l->launches;
+        learn_flow(r, w);
     } else {
         r->writes++;
         r->write_ns = admit_sum(r->write_ns, w->t_wake - w->t_out);
@@ -96,6 +115,26 @@ static void tell(struct telling *t, const char *kind, const char *subject, const
         t->rc = t->fn(t->arg, &f);
 }
 
+static void tell_flow(struct telling *t, const struct flow *f, const char *name)
+{
+    struct flow_told told;
+    if (!f)
+        return;
+    flow_told(f, &told);
+    if (isfinite(told.bandwidth_bound))
+        tell(t, "storage", name, "bandwidth_bound", told.bandwidth_bound, "1");
+    if (isfinite(told.transfer_share))
+        tell(t, "storage", name, "transfer_share", told.transfer_share, "1");
+}
+
+/* "disk nvme0n1 (/data)": the disk is used. */
+static void tell_disk(struct telling *t, const struct learnt_resource *r, const char *name)
+{
+    char disk[64];
+    if (r->running >= USED_READS && sscanf(name, "disk %63[^ ]", disk) == 1)
+        tell(t, "disk", disk, "used_by_job", 1, "1");
+}
+
 static void tell_resource(struct telling *t, const struct learnt_resource *r, const char *name)
 {
     double wall = unit_seconds(r->last - r->first), seconds = unit_seconds(r->read_ns);
@@ -112,6 +151,8 @@ static void tell_resource(struct telling *t, const struct learnt_resource *r, co
             tell(t, "storage", name, "bytes", (double)r->rx_bytes, "bytes");
             tell(t, "storage", name, "throughput_bytes_s", (double)r->rx_bytes / wall, "bytes/s");
         }
+        tell_flow(t, r->flow, name);
+        tell_disk(t, r, name);
     }
     if (r->writes) {
         tell(t, "checkpoint", name, "count", (double)r->writes, "count");

@@ -7,6 +7,7 @@
 #define GPUFEED_LEDGER_LEARNT_H
 
 #include "ledger/device.h"
+#include "ledger/flow.h"
 #include "model/fact.h"
 
 /* Waits of the job on one resource. */
@@ -15,7 +16,9 @@ struct learnt_resource {
     const char *kind;  /* "remote", "disk", "peer": constant */
     uint64_t reads, writes, rx_bytes;
     int64_t read_ns, write_ns;
+    uint64_t running;  /* reads since the job launches */
     int64_t first, last;
+    struct flow *flow; /* owned; NULL: no TCP peer, or waits come from samples */
 };
 
 struct learnt {
@@ -23,6 +26,7 @@ struct learnt {
     size_t count, cap;
     struct map index; /* resource -> index */
     bool sampled;        /* waits come from samples */
+    bool launches;       /* a thread of the job has launched */
     bool ended;          /* a worker of the generation that runs has ended */
     uint32_t restarts;   /* times that children were made after others had ended, between launches */
     int64_t own_read_ns; /* reads of threads that launch */

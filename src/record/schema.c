@@ -95,11 +95,13 @@ const struct schema_object schema_objects[] = {
          "max(f.number) FILTER (WHERE f.name = 'mean_read_ms') AS mean_read_ms, "
          "max(f.number) FILTER (WHERE f.name = 'in_flight') AS in_flight, "
          "max(f.number) FILTER (WHERE f.name = 'throughput_bytes_s') AS bytes_per_second, "
-         /* Told, or plain to see: reads of more than a millisecond, one after the other. */
+         /* Told, or plain to see: reads of more than a millisecond, one after the other, that wait
+          * for the first byte. */
          "CASE WHEN max(f.number) FILTER (WHERE f.name = 'bandwidth_bound') IS NOT NULL "
          "THEN max(f.number) FILTER (WHERE f.name = 'bandwidth_bound') = 0 "
          "WHEN max(f.number) FILTER (WHERE f.name = 'in_flight') <= 1.2 "
-         "AND max(f.number) FILTER (WHERE f.name = 'mean_read_ms') >= 1 THEN 1 END "
+         "AND max(f.number) FILTER (WHERE f.name = 'mean_read_ms') >= 1 "
+         "AND coalesce(max(f.number) FILTER (WHERE f.name = 'transfer_share'), 0) < 0.5 THEN 1 END "
          "AS latency_bound "
          "FROM cause_resource r LEFT JOIN fact f ON f.kind = 'storage' AND f.subject = r.resource "
          "WHERE r.cause = 'storage' AND r.resource IS NOT NULL GROUP BY r.resource"),
