@@ -22,13 +22,14 @@ void makers_clear(struct makers *ms)
     *ms = (struct makers){0};
 }
 
-/* Workers are those alive at once; makers beyond them came in later generations. */
+/* Workers are those alive at once, each since its first delivery at least (t is the newest one's);
+ * makers beyond them came in later generations. */
 static void count_workers(struct makers *ms, int64_t t)
 {
     uint32_t alive = 1; /* the new one was, when it delivered */
     for (int i = 0; i < ms->count - 1; i++) {
         const struct thread *x = threads_find(ms->threads, ms->maker[i]->key);
-        alive += !x || x->exit > t;
+        alive += !x || (x->exit > t && x->start < t);
     }
     ms->distinct++;
     if (alive > ms->totals.workers)
@@ -211,6 +212,15 @@ static const struct thread *hop_of(const struct threads *t, const struct thread 
     return hop;
 }
 
+/* When y first handed something over to hop: it may be found long after that. */
+static int64_t first_handover(const struct thread *y, const struct thread *hop, int64_t now)
+{
+    for (size_t i = y->wakes.first; i < y->wakes.count; i++)
+        if (y->wakes.item[i].tid == hop->tid)
+            return y->wakes.item[i].t < now ? y->wakes.item[i].t : now;
+    return now;
+}
+
 static bool hands_over_inside(const struct makers *ms)
 {
     for (int i = 0; i < ms->count; i++) {
@@ -235,7 +245,7 @@ void makers_find_siblings(struct makers *ms, const struct thread *th, int64_t no
             known_maker(ms, y->tid))
             continue;
         const struct thread *hop = hop_of(ms->threads, y);
-        struct made_by *m = hop ? maker_of(ms, y->tid, now) : NULL;
+        struct made_by *m = hop ? maker_of(ms, y->tid, first_handover(y, hop, now)) : NULL;
         if (m) {
             m->tid = y->tid;
             m->hop = hop->tid;

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* How many workers a loader has, and how often they were started anew. */
+#include "ledger/makers.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "threads_of.h"
+
+struct world {
+    struct threads threads;
+    struct intern names;
+    struct replay_log *log;
+    struct makers makers;
+};
+
+static struct world *begin(void)
+{
+    struct world *w = calloc(1, sizeof(*w));
+    assert_non_null(w);
+    w->log = replay_log_new(0);
+    w->makers = (struct makers){.threads = &w->threads,
+                                .names = &w->names,
+                                .log = w->log,
+                                .consumer = replay_consumer(w->log, TRAINER, 0)};
+    started(&w->threads, 0, TRAINER, TRAINER, 1);
+    return w;
+}
+
+static void end(struct world *w)
+{
+    makers_clear(&w->makers);
+    threads_clear(&w->threads);
+    intern_clear(&w->names);
+    replay_log_free(w->log);
+    free(w);
+}
+
+/* A worker process with the thread of its queue, made at t. */
+static void worker(struct world *w, int64_t t, uint32_t tid)
+{
+    started(&w->threads, t, tid, tid, TRAINER);
+    started(&w->threads, t + MS, tid + 1, tid, TRAINER);
+}
+
+/* It reads for 20 ms from t on and hands over; the queue's thread had waited for that. */
+static void made(struct world *w, int64_t t, uint32_t tid)
+{
+    reads(&w->threads, tid, tid, t, t + 20 * MS);
+    woken(&w->threads, tid + 1, tid, TARGET_FUTEX, t + MS, t + 20 * MS + 100 * US, tid, tid);
+}
+
+/* The trainer has waited for it. */
+static void awaited(struct world *w, int64_t t, uint32_t tid)
+{
+    const struct thread *th = threads_find(&w->threads, TRAINER);
+    bool fresh;
+    made(w, t, tid);
+    woken(&w->threads, TRAINER, TRAINER, TARGET_PIPE, t + 2 * MS, t + 21 * MS, tid + 1, tid);
+    assert_non_null(makers_of_wake(&w->makers, th, &th->waits.item[th->waits.count - 1], &fresh));
+}
+
+static void look(struct world *w, int64_t now)
+{
+    makers_find_siblings(&w->makers, threads_find(&w->threads, TRAINER), now);
+}
+
+/* Nobody ever waited for the second worker; a short run looks for it when both have ended. */
+static void test_found_late(void **state)
+{
+    struct world *w = begin();
+    worker(w, 10 * MS, WORKER);
+    worker(w, 11 * MS, OTHER);
+    made(w, 20 * MS, OTHER);
+    awaited(w, 30 * MS, WORKER);
+    ended(&w->threads, 200 * MS, WORKER, WORKER);
+    ended(&w->threads, 201 * MS, OTHER, OTHER);
+    look(w, 400 * MS);
+    assert_int_equal(w->makers.count, 2);
+    assert_int_equal(w->makers.totals.workers, 2);
+    assert_int_equal(w->makers.totals.generations, 0);
+    end(w);
+}
+
+/* Those of the next epoch are started when the first ones have ended. */
+static void test_started_anew(void **state)
+{
+    struct world *w = begin();
+    worker(w, 10 * MS, WORKER);
+    worker(w, 11 * MS, OTHER);
+    made(w, 20 * MS, OTHER);
+    awaited(w, 30 * MS, WORKER);
+    ended(&w->threads, 200 * MS, WORKER, WORKER);
+    ended(&w->threads, 201 * MS, OTHER, OTHER);
+    worker(w, 210 * MS, 400);
+    worker(w, 211 * MS, 500);
+    made(w, 220 * MS, 400);
+    awaited(w, 250 * MS, 500);
+    ended(&w->threads, 500 * MS, 400, 400);
+    ended(&w->threads, 501 * MS, 500, 500);
+    look(w, 900 * MS);
+    assert_int_equal(w->makers.count, 4);
+    assert_int_equal(w->makers.totals.workers, 2);
+    assert_int_equal(w->makers.totals.generations, 1);
+    end(w);
+}
+
+/* One worker an epoch: each is a generation of its own. */
+static void test_one_each(void **state)
+{
+    struct world *w = begin();
+    for (uint32_t i = 0; i < 3; i++) {
+        int64_t t = (int64_t)i * 200 * MS;
+        worker(w, t + 10 * MS, WORKER + 100 * i);
+        awaited(w, t + 30 * MS, WORKER + 100 * i);
+        ended(&w->threads, t + 150 * MS, WORKER + 100 * i, WORKER + 100 * i);
+    }
+    look(w, 900 * MS);
+    assert_int_equal(w->makers.totals.workers, 1);
+    assert_int_equal(w->makers.totals.generations, 2);
+    end(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_found_late),
+        cmocka_unit_test(test_started_anew),
+        cmocka_unit_test(test_one_each),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
