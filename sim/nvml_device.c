@@ -334,12 +334,12 @@ static nvml_result unsupported(nvml_device device)
 
 NVML_EXPORT(nvmlDeviceGetMaxPcieLinkGeneration(nvml_device device, unsigned *generation))
 {
-    return constant(device, generation, 5);
+    return constant(device, generation, 4); /* 16 lanes give the 25 GB/s of a copy */
 }
 
 NVML_EXPORT(nvmlDeviceGetCurrPcieLinkGeneration(nvml_device device, unsigned *generation))
 {
-    return constant(device, generation, 5);
+    return constant(device, generation, 4); /* 16 lanes give the 25 GB/s of a copy */
 }
 
 NVML_EXPORT(nvmlDeviceGetMaxPcieLinkWidth(nvml_device device, unsigned *width))

@@ -261,6 +261,8 @@ static void on_walked(void *arg, const struct event_span *span, int64_t adds)
         if (span->pageable) {
             d->sums.pageable_bytes += span->bytes;
             d->sums.pageable_copies++;
+            d->sums.pageable_copy_ns =
+                admit_sum(d->sums.pageable_copy_ns, span->t1 - span->t0);
         } else {
             d->sums.pinned_bytes += span->bytes;
         }

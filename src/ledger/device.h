@@ -25,7 +25,8 @@ struct unseen {
 
 struct device_sums {
     uint64_t launches, pageable_bytes, pinned_bytes, pageable_copies;
-    int64_t gap_ns, kernel_ns, pageable_ns;
+    int64_t gap_ns, kernel_ns, pageable_ns; /* the last: of the accelerator's time */
+    int64_t pageable_copy_ns;               /* of the copies, whatever else ran */
     uint64_t gaps;
     int64_t late_ns;    /* of a foreign trace: launched work did not begin */
     int64_t awaited_ns; /* of a foreign trace (foreign.h) */

@@ -110,7 +110,7 @@ struct telling {
 static void tell(struct telling *t, const char *kind, const char *subject, const char *name,
                  double number, const char *unit)
 {
-    struct fact f = {kind, subject, name, NULL, number, unit, "wait chain"};
+    struct fact f = {kind, subject, name, NULL, number, unit, FACT_LEARNT};
     if (!t->rc)
         t->rc = t->fn(t->arg, &f);
 }
@@ -139,7 +139,7 @@ static void tell_resource(struct telling *t, const struct learnt_resource *r, co
 {
     double wall = unit_seconds(r->last - r->first), seconds = unit_seconds(r->read_ns);
     if (r->reads) {
-        struct fact kind = {"storage", name, "kind", r->kind, NAN, "", "wait chain"};
+        struct fact kind = {"storage", name, "kind", r->kind, NAN, "", FACT_LEARNT};
         if (!t->rc)
             t->rc = t->fn(t->arg, &kind);
         tell(t, "storage", name, "reads", (double)r->reads, "count");
@@ -182,6 +182,9 @@ static void tell_device(struct telling *t, const struct device *d)
         tell(t, "copy", subject, "pinned_bytes", (double)s->pinned_bytes, "bytes");
         tell(t, "copy", subject, "pageable_copies", (double)s->pageable_copies, "count");
         tell(t, "copy", subject, "pageable_seconds", unit_seconds(s->pageable_ns), "s");
+        if (s->pageable_copy_ns > 0)
+            tell(t, "copy", subject, "pageable_rate",
+                 (double)s->pageable_bytes / unit_seconds(s->pageable_copy_ns), "bytes/s");
     }
 }
 

@@ -27,6 +27,8 @@
 #define COMMIT_NS (500 * NS_PER_MS)
 /* Chunks of the replay log: large ones pack better. */
 #define DELIVERIES_NS (2 * NS_PER_S)
+#define FACTS_NS (2 * NS_PER_S) /* then twice as long each time, up to: */
+#define FACTS_NS_MAX (60 * NS_PER_S)
 #define SAMPLE_NS (1 * NS_PER_S)
 /* A thread's switch reaches us within this time. */
 #define WAITS_LAG_NS (100 * NS_PER_MS)
@@ -48,6 +50,7 @@ struct measure {
     char nvml[PATH_MAX]; /* the simulated library */
     char *env[8];
     int64_t start, committed, delivered, sampled, next;
+    int64_t told, tell_every; /* when the sources last told their facts, and until they do again */
     size_t accelerators; /* written to the recording */
     uint32_t resources;  /* likewise */
     size_t notes;
@@ -191,6 +194,23 @@ static void write_deliveries(struct measure *m)
     str_clear(&chunk);
 }
 
+/* What has been learnt so far: a killed gpufeed has said it already. */
+static void write_learnt(struct measure *m)
+{
+    check(m, record_forget_facts(m->record, FACT_LEARNT, &m->error));
+    ledger_facts(m->ledger, on_fact, m);
+}
+
+/* Facts of the machine change little, and reading them costs: the longer it goes, the rarer. */
+static void write_sources(struct measure *m, int64_t now)
+{
+    if (!m->sources_started || now - m->told < m->tell_every)
+        return;
+    sources_facts(&m->sources, now, on_fact, m);
+    m->told = now;
+    m->tell_every = m->tell_every * 2 < FACTS_NS_MAX ? m->tell_every * 2 : FACTS_NS_MAX;
+}
+
 static void commit(struct measure *m)
 {
     int64_t t0, t1;
@@ -198,6 +218,8 @@ static void commit(struct measure *m)
     write_names(m);
     if (measure_now() - m->delivered >= DELIVERIES_NS) {
         write_deliveries(m);
+        write_learnt(m);
+        write_sources(m, measure_now());
         m->delivered = measure_now();
     }
     if (ledger_span(m->ledger, &t0, &t1))
@@ -267,7 +289,8 @@ int measure_open(const struct measure_options *options, struct measure **ret, st
     if (!m)
         return error_set(e, STATUS_MEMORY, "out of memory");
     m->o = *options;
-    m->start = measure_now();
+    m->start = m->told = measure_now();
+    m->tell_every = FACTS_NS;
     int rc = open_parts(m, e);
     if (rc) {
         measure_close(m);
@@ -414,7 +437,7 @@ static void write_facts(struct measure *m, int64_t now)
 {
     if (m->sources_started)
         sources_facts(&m->sources, now, on_fact, m);
-    ledger_facts(m->ledger, on_fact, m);
+    write_learnt(m);
 }
 
 static struct record_end costs(struct measure *m, int exit_code, int64_t now)

@@ -10,6 +10,9 @@
 #ifndef GPUFEED_MODEL_FACT_H
 #define GPUFEED_MODEL_FACT_H
 
+/* Source of what the events of the job say. */
+#define FACT_LEARNT "wait chain"
+
 struct fact {
     const char *kind, *subject, *name;
     const char *text;   /* NULL: numeric */

@@ -61,9 +61,10 @@ int whatif_alone(const struct replay *replay, const struct whatif_ledger *l, str
     int status = replayed(replay, fix->scenario, &gain, e);
     if (status)
         return status;
-    fix->bounded = !isfinite(gain) && isfinite(fix->at_most_ns);
+    fix->bounded = fix->at_best || !isfinite(gain);
     if (!isfinite(gain))
         gain = fix->at_most_ns;
+    fix->bounded &= isfinite(gain);
     fix->gain_ns = isfinite(gain) ? clamp(gain, 0, whatif_waited_ns(l)) : NAN;
     return STATUS_OK;
 }

@@ -24,6 +24,7 @@ struct whatif_ledger {
 struct whatif_fix {
     const struct replay_scenario *scenario; /* borrowed; NULL: no replay can tell */
     double at_most_ns;                      /* bound from rows; NAN: none known */
+    bool at_best; /* the scenario saves more than the fix may: its gain is a bound too */
     /* answers */
     double gain_ns; /* NAN unknown */
     bool bounded;   /* an upper bound, not a replay */

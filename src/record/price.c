@@ -168,7 +168,7 @@ int price_findings(const struct price_log *log, struct report *r,
                                   .text = s->text,
                                   .fix = {.at_most_ns = s->at_most * (double)NS_PER_S},
                                   .order = i};
-        list[i].replays = price_scenario(log, s->text, &list[i].scenario);
+        list[i].replays = price_scenario(log, s->text, &list[i].scenario, &list[i].fix.at_best);
     }
     int status = price_sorted(log, r, list, ret, e);
     for (size_t i = 0; i < r->finding_count; i++)

@@ -15,12 +15,14 @@
 /* PyTorch's loader, seen in jobs that have one: handing a batch over, starting the workers. */
 #define TAKE_NS (500 * NS_PER_US)
 #define START_NS (50 * NS_PER_MS)
+#define NO_TIME 1e-6 /* of a pageable copy: a pinned one takes some */
 #define KNOWN 0.5 /* of the span: deliveries of less of it tell no gains */
 
 struct price_log {
     struct replay_log *log; /* owned */
     struct replay *replay;  /* owned; reads log. NULL: too little is known */
-    bool storage_full;      /* by price_learn */
+    bool storage_full;      /* by price_learn, as is: */
+    double pinned_ratio;    /* time of a pinned copy by that of a pageable one; NAN unknown */
 };
 
 void price_free(struct price_log *log)
@@ -73,10 +75,36 @@ static bool storage_full(struct recording *db)
            sqlite3_column_int(s, 0);
 }
 
+/* Bytes a second of one PCIe lane each way, after line coding, by generation (PCI Express Base
+ * Specification 6.0), and what pinned copies reach of it (CUDA's bandwidthTest: 12.6 of 15.8 GB/s on
+ * generation 3, 25 of 31.5 on 4, x16 each). */
+static const double lane_rate[] = {0, 0.25e9, 0.5e9, 0.985e9, 1.969e9, 3.938e9, 7.563e9};
+#define LINK_REACHED 0.8
+
+/* By the rate that the pageable copies had and that of the link; nothing is known of memory. */
+static double pinned_ratio(struct recording *db)
+{
+    sqlite3_stmt *s AUTOFINAL = NULL;
+    static const char sql[] =
+        "SELECT max(number) FILTER (WHERE kind = 'copy' AND name = 'pageable_rate'), "
+        "min(number) FILTER (WHERE kind = 'gpu' AND name = 'pcie_gen'), "
+        "min(number) FILTER (WHERE kind = 'gpu' AND name = 'pcie_width') FROM fact";
+    if (sqlite3_prepare_v2(db->db, sql, -1, &s, NULL) || sqlite3_step(s) != SQLITE_ROW)
+        return NAN;
+    double rate = sqlite3_column_double(s, 0), width = sqlite3_column_double(s, 2);
+    int generation = sqlite3_column_int(s, 1);
+    if (!(rate > 0) || !(width >= 1 && width <= 32) || generation < 1 ||
+        (size_t)generation >= sizeof(lane_rate) / sizeof(lane_rate[0]))
+        return NAN;
+    return fmin(1, rate / (LINK_REACHED * width * lane_rate[generation]));
+}
+
 void price_learn(struct price_log *log, struct recording *db)
 {
-    if (log)
-        log->storage_full = storage_full(db);
+    if (!log)
+        return;
+    log->storage_full = storage_full(db);
+    log->pinned_ratio = pinned_ratio(db);
 }
 
 bool price_storage_full(const struct price_log *log)
@@ -229,15 +257,20 @@ static bool deeper(const struct price_log *log, double factor, struct replay_sce
     return ret->depth_times > 1;
 }
 
-bool price_scenario(const struct price_log *log, const char *text, struct replay_scenario *ret)
+bool price_scenario(const struct price_log *log, const char *text, struct replay_scenario *ret,
+                    bool *ret_bound)
 {
     char word[32];
     double number;
     *ret = (struct replay_scenario){0};
+    *ret_bound = false;
     if (!log)
         return false;
-    if (!strcmp(text, "pinned"))
+    if (!strcmp(text, "pinned")) {
+        *ret_bound = !isfinite(log->pinned_ratio);
+        ret->pinned_ratio = *ret_bound ? NO_TIME : log->pinned_ratio;
         return ret->pinned = ret->pinned_async = true;
+    }
     if (!strcmp(text, "persistent"))
         return ret->restarts_away = true;
     if (sscanf(text, "workers +%lf", &number) == 1 && number >= 1 && number <= 1024) {

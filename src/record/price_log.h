@@ -9,8 +9,10 @@
 #include "plan/replay.h"
 #include "record/price.h"
 
-/* The replay's scenario for a rule's text; false: this text or log allows none. */
-bool price_scenario(const struct price_log *log, const char *text, struct replay_scenario *ret);
+/* The replay's scenario for a rule's text; false: this text or log allows none. *ret_bound: it saves
+ * at least as much as the fix would, for want of a figure. */
+bool price_scenario(const struct price_log *log, const char *text, struct replay_scenario *ret,
+                    bool *ret_bound);
 /* The store that most is waited for gives no more bytes a second. */
 bool price_storage_full(const struct price_log *log);
 /* NULL for no log. */

@@ -16,6 +16,7 @@ static const char *const insert_sql[INSERT_COUNT] = {
     [INSERT_ROW] = "INSERT INTO ledger_row VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     [UPDATE_ROW] = "UPDATE ledger_row SET ns = ? WHERE rowid = ?",
     [INSERT_FACT] = "INSERT OR REPLACE INTO fact VALUES (?, ?, ?, ?, ?, ?, ?)",
+    [DELETE_FACTS] = "DELETE FROM fact WHERE source = ?",
     [INSERT_NOTE] = "INSERT INTO note (line) SELECT ?1 "
                     "WHERE NOT EXISTS (SELECT 1 FROM note WHERE line = ?1)",
     [INSERT_CHAIN] = "INSERT OR REPLACE INTO chain_wait VALUES (?, ?, ?, ?, ?, ?)",
@@ -284,6 +285,15 @@ int record_fact(struct record *r, const struct fact *fact, struct error *e)
         sqlite3_bind_double(s, 5, fact->number);
     writer_bind_text(s, 6, fact->unit ? fact->unit : "");
     writer_bind_text(s, 7, fact->source ? fact->source : "");
+    return writer_step(r, s, e);
+}
+
+int record_forget_facts(struct record *r, const char *source, struct error *e)
+{
+    sqlite3_stmt *s = writer_begin(r, DELETE_FACTS, e);
+    if (!s)
+        return r->broken.status;
+    writer_bind_text(s, 1, source);
     return writer_step(r, s, e);
 }
 

@@ -74,6 +74,8 @@ int record_chain(struct record *r, const struct chain_example *chain, const char
 
 /* A second fact of the same kind, subject and name replaces the first. */
 int record_fact(struct record *r, const struct fact *fact, struct error *e);
+/* Takes back all that a source said, before it says anew what it knows by now. */
+int record_forget_facts(struct record *r, const char *source, struct error *e);
 /* How waits are seen turned out otherwise than record_meta.mode said. */
 int record_mode(struct record *r, const char *mode, struct error *e);
 /* As record_meta's, once they are known. */

@@ -19,6 +19,7 @@ enum insert {
     INSERT_ROW,
     UPDATE_ROW,
     INSERT_FACT,
+    DELETE_FACTS,
     INSERT_NOTE,
     INSERT_CHAIN,
     DELETE_LINKS,

@@ -207,6 +207,7 @@ def test_killed_gpufeed_costs_two_seconds_and_no_job(folder):
     moments = (2.8, 3.05, 3.3, 3.55)
     with concurrent.futures.ThreadPoolExecutor(len(moments)) as pool:
         runs = list(pool.map(lambda m: killed_in_the_middle(folder, m, m), moments))
+    facts = []
     for at, log, killed, rings in runs:
         cut = gf.gpufeed("report", at)
         gf.wait_for(lambda: log.exists() and log.read_text().endswith("\n"), 60)
@@ -220,6 +221,8 @@ def test_killed_gpufeed_costs_two_seconds_and_no_job(folder):
         lost = (killed - told["started_ns"]) / 1e9 - j["span_seconds"]
         assert lost <= 2, f"{lost:.2f} s are lost"
         assert gf.share(j, "compute") > 0.2, j
+        facts.append(gf.evidence(j, "cores allowed") + [e for e in j["evidence"] if e["name"].startswith("kernel launches")])
+    assert len(facts[-1]) == 2, "what was known by then is written, too: " + str(facts)
 
 
 def test_killed_at_once(folder):
