@@ -157,19 +157,17 @@ static double speedup(const struct whatif_ledger *l, double gain)
     return isfinite(gain) && gain < span ? span / (span - fmax(gain, 0)) : NAN;
 }
 
-/* Cores and nearly all that was waited for are known: further accelerators can be replayed. */
-static bool tells_more(const struct replay *replay)
+/* Nearly all that was waited for is known: other machines can be replayed. */
+static bool tells_waits(const struct replay *replay, bool *ret_cores)
 {
     struct replay_learnt learnt;
-    bool any = false;
+    *ret_cores = true;
     for (int c = 0; replay_learnt(replay, c, &learnt); c++) {
-        if (learnt.real_ns <= 0)
-            continue;
-        if (learnt.cores <= 0 || (double)learnt.untold_ns > WHATIF_UNTOLD * (double)learnt.real_ns)
+        if ((double)learnt.untold_ns > WHATIF_UNTOLD * (double)learnt.real_ns)
             return false;
-        any = true;
+        *ret_cores &= learnt.real_ns <= 0 || learnt.cores > 0;
     }
-    return any;
+    return true;
 }
 
 static int more_accelerators(const struct replay *replay, const struct whatif_ledger *l,
@@ -177,8 +175,6 @@ static int more_accelerators(const struct replay *replay, const struct whatif_le
 {
     struct replay_scenario twice = {.consumers_times = 2};
     double gain;
-    if (!tells_more(replay))
-        return STATUS_OK;
     if (storage_full) /* twice as many readers of the same bytes a second */
         replay_scenario_away(&twice, CAUSE_STORAGE, REPLAY_EVERYWHERE, 0, 2);
     int status = replayed(replay, &twice, &gain, e);
@@ -195,17 +191,19 @@ int whatif_machines(const struct replay *replay, const struct whatif_ledger *l, 
     const struct replay_scenario faster = {.accelerator_infinite = true};
     struct whatif_machines m = {NAN, false, -1, NAN};
     double gain;
+    bool cores;
     if (l->span_ns > 0 && !replay) {
         double compute = of_span(l, (double)l->state_ns[STATE_COMPUTE]);
         double awaited = l->awaited_known ? of_span(l, l->awaited_ns) : compute;
         m.faster_max_speedup = speedup(l, awaited < compute ? awaited : compute);
         m.faster_bounded = true;
-    } else if (l->span_ns > 0) {
+    } else if (l->span_ns > 0 && tells_waits(replay, &cores)) {
         int status = replayed(replay, &faster, &gain, e);
         if (status)
             return status;
         m.faster_max_speedup = speedup(l, gain);
-        status = more_accelerators(replay, l, storage_full, &m, e);
+        if (cores)
+            status = more_accelerators(replay, l, storage_full, &m, e);
         if (status)
             return status;
     }

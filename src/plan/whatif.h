@@ -70,9 +70,11 @@ struct whatif_machines {
  * one that was seen, share out the same work on the cores that there are; what wants a core beyond
  * them queues. Reads take as long as they did, or twice as long where `storage_full` says that the
  * store gives no more bytes a second. They help when the run then ends at least WHATIF_MORE_SHARE
- * of its length earlier (half would be perfect). Unknown without a replay, where the number of
- * cores is not known, and where more than WHATIF_UNTOLD of a consumer's time it waited for
- * deliveries that are not in the log.
+ * of its length earlier (half would be perfect). Unknown without a replay, and where the number
+ * of cores is not known.
+ *
+ * Neither is known where more than WHATIF_UNTOLD of a consumer's time it waited for deliveries that
+ * are not in the log: how long they would be waited for otherwise nobody can tell.
  */
 #define WHATIF_MORE_SHARE 0.1
 #define WHATIF_UNTOLD 0.1

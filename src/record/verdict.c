@@ -117,10 +117,10 @@ static double faster_gain(const struct report *r)
     return faster >= 1 ? unit_seconds(r->span_ns) * (1 - 1 / faster) : NAN;
 }
 
-/* Both gains are only bounds where deliveries are not known: then computing must be most of all. */
+/* Where one gain is not known, or only as a bound, computing must be most of all. */
 static bool outdone(const struct report *r, const struct report_finding *fix, const struct sums *s)
 {
-    if (fix->gain_bounded)
+    if (fix->gain_bounded || !isfinite(faster_gain(r)))
         return s->compute < COMPUTE_LIMITED * s->total;
     return fix->gain_seconds > faster_gain(r);
 }

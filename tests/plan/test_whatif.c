@@ -272,7 +272,8 @@ static void test_busy_elsewhere(void **state)
     replay_log_free(log);
 }
 
-/* What nobody knows the deliveries of cannot be promised. */
+/* What nobody knows the deliveries of cannot be promised: kept as they are, the waits would make a
+ * faster accelerator look worth twice the speed. */
 static void test_untold(void **state)
 {
     struct replay_log *log = replay_log_new(0);
@@ -285,7 +286,8 @@ static void test_untold(void **state)
         replay_step_add(&s, REPLAY_SYNC, CAUSE_NONE, 0, 50 * MS);
         assert_true(replay_push_step(log, c, &s));
     }
-    assert_int_equal(machines(log, 8, false).more_help, -1);
+    struct whatif_machines m = machines(log, 8, false);
+    assert_true(m.more_help == -1 && isnan(m.more_speedup) && isnan(m.faster_max_speedup));
     replay_log_free(log);
 }
 
