@@ -7,6 +7,6 @@
 
 #include "import/formats.h"
 
-extern const struct format format_flight, format_inspector, format_kineto, format_nccl, format_ras;
+extern const struct format format_flight, format_inspector, format_kineto, format_nccl, format_nsys, format_ras;
 
 #endif
