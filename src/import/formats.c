@@ -4,7 +4,13 @@
 #include "import/formats_list.h"
 
 static const struct format *const formats[] = {
-    &format_nsys, &format_kineto, &format_flight, &format_ras, &format_inspector, &format_nccl,
+    &format_nsys,
+    &format_kineto,
+    &format_flight,
+    &format_ras,
+    &format_inspector,
+    &format_nccl,
+    &format_prom,
 };
 #define FORMATS (sizeof(formats) / sizeof(formats[0]))
 

@@ -7,6 +7,12 @@
 
 #include "import/formats.h"
 
-extern const struct format format_flight, format_inspector, format_kineto, format_nccl, format_nsys, format_ras;
+extern const struct format format_flight;
+extern const struct format format_inspector;
+extern const struct format format_kineto;
+extern const struct format format_nccl;
+extern const struct format format_nsys;
+extern const struct format format_prom;
+extern const struct format format_ras;
 
 #endif

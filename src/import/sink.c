@@ -103,6 +103,8 @@ static void write_accelerator(struct sink *s, uint32_t device, const char *name)
     char id[64];
     if (s->rank >= 0)
         snprintf(id, sizeof(id), "rank%d:%u", s->rank, device);
+    else if (s->file >= s->job->files) /* what several files tell together */
+        snprintf(id, sizeof(id), "counters:%u", device);
     else if (s->job->files > 1)
         snprintf(id, sizeof(id), "file%zu:%u", s->file + 1, device);
     else
@@ -170,6 +172,12 @@ void sink_extent(struct sink *s, int64_t t0, int64_t t1)
         s->job->window_ns = each < WINDOW_MIN_NS ? WINDOW_MIN_NS : each > NS_PER_S ? NS_PER_S : each;
 }
 
+void sink_windows(struct sink *s, int64_t each_ns)
+{
+    if (!s->job->window_ns)
+        s->job->window_ns = each_ns;
+}
+
 /* ---- events ---- */
 
 static void on_row(void *arg, const struct ledger_row *row)
@@ -199,6 +207,16 @@ void sink_row(struct sink *s, const struct ledger_row *row)
     mine.accelerator = d->number;
     mine.t0 = to_recording(s, mine.t0);
     check(s, record_row(s->job->record, &mine, &s->error));
+}
+
+void sink_span(struct sink *s, int64_t t0, int64_t t1)
+{
+    struct sink_job *j = s->job;
+    t0 = to_recording(s, t0);
+    t1 = to_recording(s, t1);
+    j->events = true;
+    j->t0 = t0 < j->t0 ? t0 : j->t0;
+    j->t1 = t1 > j->t1 ? t1 : j->t1;
 }
 
 uint32_t sink_resource(struct sink *s, const char *text)

@@ -45,6 +45,9 @@ void sink_start(struct sink *s, int64_t ns, int64_t unix_ns);
  * shown beside them, with a note. */
 void sink_extent(struct sink *s, int64_t t0, int64_t t1);
 
+/* The windows of the chart, where nothing has decided them yet. */
+void sink_windows(struct sink *s, int64_t each_ns);
+
 /* ---- what ---- */
 
 /* Number of a resource's text, for events; 0 for "" or out of memory. */
@@ -55,6 +58,8 @@ void sink_event(struct sink *s, const struct event *e);
 void sink_advance(struct sink *s, int64_t t);
 /* A row of a ledger that the importer made itself (counters of two scrapes). */
 void sink_row(struct sink *s, const struct ledger_row *row);
+/* The time that such rows cover, on the file's clock. */
+void sink_span(struct sink *s, int64_t t0, int64_t t1);
 /* A fact of doc/facts.md. */
 void sink_fact(struct sink *s, const struct fact *fact);
 /* Shorthand: a number, or a text, from the file's tool. */

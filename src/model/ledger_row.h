@@ -15,9 +15,10 @@ enum evidence {
     EVIDENCE_DEVICE,  /* device activity records alone */
     EVIDENCE_SAMPLED, /* /proc samples */
     EVIDENCE_BOUND,   /* an upper bound from driver calls or counters */
+    EVIDENCE_COUNTERS, /* a device's own counters, read now and then: what ran is not told apart */
     EVIDENCE_COUNT
 };
-const char *evidence_name(enum evidence e); /* "chain", "device", "sampled", "bound" */
+const char *evidence_name(enum evidence e); /* "chain", "device", "sampled", "bound", "counters" */
 
 struct ledger_row {
     int64_t t0; /* start of the window the row belongs to */

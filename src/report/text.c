@@ -145,7 +145,7 @@ static void put_time(struct page *p, int64_t ns, enum evidence evidence, int col
 {
     char buf[32];
     struct str *s = scratch(p);
-    const char *mark = evidence == EVIDENCE_SAMPLED ? "~"
+    const char *mark = evidence == EVIDENCE_SAMPLED || evidence == EVIDENCE_COUNTERS ? "~"
                        : evidence == EVIDENCE_BOUND ? "\xe2\x89\xa4 "
                                                     : "";
     str_addf(s, "%s%s", mark, unit_format_ns(buf, sizeof(buf), ns));
