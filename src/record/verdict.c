@@ -251,6 +251,15 @@ static char *sentence(const struct report *r, const struct sums *s, const char *
     return out.data;
 }
 
+/* More accelerators help what is limited by accelerators. Where something else limits the run they
+ * would wait for it too, however many more workers came with them. */
+static int more_help(const char *limited_by, int replayed)
+{
+    if (!strcmp(limited_by, "compute"))
+        return replayed;
+    return strcmp(limited_by, "unknown") ? 0 : -1;
+}
+
 bool verdict_fill(struct report *r, const struct price_verdict *price)
 {
     struct sums s;
@@ -261,7 +270,7 @@ bool verdict_fill(struct report *r, const struct price_verdict *price)
     v->utilisation_after_fixes = price->utilisation_after_fixes;
     v->faster_accelerator_max_speedup = price->faster_accelerator_max_speedup;
     const char *limited_by = limit(r, &s, price->first_cause);
-    v->more_accelerators_help = price->more_accelerators_help;
+    v->more_accelerators_help = more_help(limited_by, price->more_accelerators_help);
     v->limited_by = mem_strdup(limited_by);
     v->sentence = sentence(r, &s, price->first_fix);
     return v->limited_by && v->sentence;
