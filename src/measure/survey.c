@@ -23,7 +23,8 @@ static void sleep_ns(int64_t ns)
 static int survey_live(const struct survey_options *o, fact_fn fn, void *arg, struct survey *ret)
 {
     struct sources sources;
-    struct source_opts so = {.pid = o->pid};
+    struct source_opts so = {
+        .pid = o->pid, .data = o->data, .vm_size = o->vm_size, .survey = true};
     int64_t begin = measure_now(), end = begin + o->interval_ns, now;
     sources_start(&sources, &so, begin);
     while ((now = measure_now()) < end) {
@@ -65,7 +66,11 @@ static int survey_dump(const struct survey_options *o, fact_fn fn, void *arg, st
         s.pid = o->pid;
     if (!rootfs_exists(root, ROOTFS_OWN "/later"))
         s.interval_ns = 0;
-    struct source_opts so = {.root = root, .pid = s.pid};
+    struct source_opts so = {.root = root,
+                             .pid = s.pid,
+                             .data = o->data,
+                             .vm_size = o->vm_size,
+                             .survey = true};
     sources_start(&sources, &so, 0);
     if (s.interval_ns) {
         snprintf(root, sizeof(root), "%s" ROOTFS_OWN "/later\n%s", o->root, o->root);

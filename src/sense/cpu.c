@@ -21,6 +21,7 @@
 
 #define CPU_WORDS 64 /* 4096 cores */
 #define CPU_MAX (CPU_WORDS * 64)
+#define HZ_PER_KHZ 1e3
 #define USEC_PER_S ((double)NS_PER_S / (double)NS_PER_US)
 
 /* Ticks of one core; idle holds iowait too. */
@@ -260,6 +261,36 @@ static void machine_facts(struct cpu *c, struct out *o, const struct reading *b,
         out_text(o, "governor", line);
 }
 
+/* Clocks: who sets them, and how far they may go. */
+static void clock_facts(struct cpu *c, struct out *o)
+{
+    static const char folder[] = "/sys/devices/system/cpu/cpu0/cpufreq";
+    static const struct {
+        const char *file, *name;
+    } texts[] = {{"scaling_driver", "scaling_driver"},
+                 {"energy_performance_preference", "energy_preference"}},
+      khz[] = {{"scaling_max_freq", "clock_allowed"}, {"cpuinfo_max_freq", "clock_max"}};
+    char path[128], line[64], list[4096];
+    int64_t v;
+    o->source = "/sys/devices/system/cpu";
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, texts[i].file);
+        if (rootfs_line(c->o.root, path, line, sizeof(line)))
+            out_text(o, texts[i].name, line);
+    }
+    for (size_t i = 0; i < sizeof(khz) / sizeof(khz[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, khz[i].file);
+        if (rootfs_int(c->o.root, path, &v) && v > 0)
+            out_number(o, khz[i].name, (double)v * HZ_PER_KHZ, "Hz");
+    }
+    if (rootfs_line(c->o.root, "/sys/devices/system/cpu/present", list, sizeof(list)))
+        out_number(o, "cores_present", text_cpu_list(list, NULL, 0), "count");
+    if (rootfs_line(c->o.root, "/sys/devices/system/cpu/online", list, sizeof(list)))
+        out_number(o, "cores_online", text_cpu_list(list, NULL, 0), "count");
+    if (rootfs_line(c->o.root, "/sys/devices/system/cpu/smt/control", line, sizeof(line)))
+        out_text(o, "smt", line);
+}
+
 static void model_fact(struct cpu *c, struct out *o)
 {
     struct str text = {0};
@@ -290,6 +321,7 @@ static int cpu_facts(void *self, int64_t now, fact_fn fn, void *arg)
         job_facts(c, &o, b, now - c->t0);
         machine_facts(c, &o, b, now - c->t0);
     }
+    clock_facts(c, &o);
     model_fact(c, &o);
     free(b);
     return o.rc;

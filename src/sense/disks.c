@@ -279,6 +279,22 @@ static void use_facts(struct uses *u, struct out *o, const char *disk)
     }
 }
 
+/* Where the disk hangs in the PCIe tree, and how a RAID of the kernel is doing (md(4)). */
+static void link_facts(const struct disks *d, const char *name, struct out *o)
+{
+    char path[160], link[512], state[64];
+    double v;
+    snprintf(path, sizeof(path), "/sys/block/%s/device/device", name);
+    if (!strncmp(name, "nvme", 4) && rootfs_link(d->root, path, link, sizeof(link))) {
+        const char *slash = strrchr(link, '/');
+        out_text(o, "pci", slash ? slash + 1 : link);
+    }
+    if (read_number(d, name, "md/degraded", &v))
+        out_number(o, "raid_missing", v, "count");
+    if (read_text(d, name, "md/sync_action", state, sizeof(state)))
+        out_text(o, "raid_state", state);
+}
+
 static void kind_facts(const struct disks *d, const char *name, struct out *o)
 {
     char text[128];
@@ -301,6 +317,7 @@ static void kind_facts(const struct disks *d, const char *name, struct out *o)
     out_number(o, "nvme", nvme, "1");
     if (nvme)
         out_number(o, "local", !remote, "1");
+    link_facts(d, name, o);
     if (read_text(d, name, "queue/scheduler", text, sizeof(text)))
         out_text(o, "scheduler", text);
     if (read_number(d, name, "queue/read_ahead_kb", &v))

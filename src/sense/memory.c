@@ -93,6 +93,23 @@ static int memory_start(void **ret, const struct source_opts *o, int64_t now, st
     return STATUS_OK;
 }
 
+/* Memory that no program and no page cache can get, and whether nodes shrink their own cache first. */
+static void reserve_facts(const struct memory *m, struct out *o)
+{
+    struct str text = {0};
+    int64_t mode;
+    rootfs_read(m->o.root, "/proc/meminfo", &text, NULL);
+    double size = text_number(str_text(&text), "Hugepagesize") * (double)KIB;
+    out_number(o, "hugepages_total", text_number(str_text(&text), "HugePages_Total") * size,
+               "bytes");
+    out_number(o, "hugepages_free", text_number(str_text(&text), "HugePages_Free") * size, "bytes");
+    str_clear(&text);
+    o->source = "/proc/sys/vm";
+    if (rootfs_int(m->o.root, "/proc/sys/vm/zone_reclaim_mode", &mode))
+        out_number(o, "zone_reclaim", mode != 0, "1");
+    o->source = "/proc/meminfo";
+}
+
 static void shm_facts(const struct memory *m, struct out *o)
 {
     struct rootfs_size v;
@@ -120,6 +137,7 @@ static int memory_facts(void *self, int64_t now, fact_fn fn, void *arg)
         out_number(&o, names[i][1], text_number(str_text(&text), names[i][0]) * (double)KIB,
                    "bytes");
     str_clear(&text);
+    reserve_facts(m, &o);
     memory_sample(m, now);
     out_number(&o, "lowest_available", m->lowest_available, "bytes");
     o.source = "/proc/vmstat";

@@ -9,9 +9,11 @@
 
 #include "base/mem.h"
 #include "base/redact.h"
+#include "base/rootfs.h"
 #include "base/str.h"
 #include "base/unit.h"
 #include "sense/fs_name.h"
+#include "sense/fuse_daemon.h"
 #include "sense/mount_size.h"
 #include "sense/mounts.h"
 #include "sense/out.h"
@@ -101,6 +103,21 @@ static void option_facts(const struct mount *m, struct out *o)
     str_clear(&clean);
 }
 
+/* Bytes that the kernel reads ahead of a sequential reader. */
+static void read_ahead_fact(const struct mount_source *s, const struct mount *m, struct out *o)
+{
+    char path[96];
+    int64_t kib;
+    snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb", m->dev >> 20,
+             m->dev & 0xfffff);
+    o->source = "/sys/class/bdi";
+    if (rootfs_int(s->o.root, path, &kib) && kib >= 0) {
+        out_number(o, "read_ahead", (double)kib * (double)KIB, "bytes");
+        snprintf(path, sizeof(path), "%u:%u", m->dev >> 20, m->dev & 0xfffff);
+        out_text(o, "device", path);
+    }
+}
+
 static void size_facts(const struct mount_source *s, const struct mount *m, struct out *o)
 {
     struct rootfs_size v;
@@ -115,7 +132,7 @@ static void size_facts(const struct mount_source *s, const struct mount *m, stru
 
 static void mount_facts(const struct mount_source *s, const struct mount *m, struct out *o)
 {
-    struct str name = {0}, from = {0};
+    struct str name = {0}, from = {0}, daemon = {0};
     bool remote = fs_type_remote(m->fstype);
     o->subject = m->point;
     o->source = "/proc/PID/mountinfo";
@@ -125,7 +142,12 @@ static void mount_facts(const struct mount_source *s, const struct mount *m, str
     out_text(o, "source", str_text(&from));
     out_text(o, "resource", str_text(&name));
     out_number(o, "remote", remote, "1");
+    if (s->o.survey && fuse_daemon_add(&daemon, &s->o, m->fstype, m->point))
+        out_text(o, "daemon", str_text(&daemon));
+    str_clear(&daemon);
+    out_text(o, "flags", m->flags);
     option_facts(m, o);
+    read_ahead_fact(s, m, o);
     if (!remote)
         size_facts(s, m, o);
     str_clear(&name);

@@ -18,6 +18,7 @@ static void mount_clear(struct mount *m)
     free(m->fstype);
     free(m->source);
     free(m->options);
+    free(m->flags);
 }
 
 void mounts_clear(struct mounts *m)
@@ -90,7 +91,8 @@ static bool split(char *line, char *cells[6], uint32_t *dev)
     char *id = next_word(&at), *parent = next_word(&at), *device = next_word(&at);
     cells[0] = next_word(&at);
     cells[1] = next_word(&at);
-    if (!id || !parent || !device || !cells[0] || !cells[1] || !next_word(&at))
+    cells[5] = next_word(&at);
+    if (!id || !parent || !device || !cells[0] || !cells[1] || !cells[5])
         return false;
     do
         word = next_word(&at);
@@ -124,8 +126,9 @@ static int add_line(struct mounts *m, char *line)
                         .point = mem_strdup(cells[1]),
                         .fstype = mem_strdup(cells[2]),
                         .source = mem_strdup(cells[3]),
-                        .options = mem_strdup(cells[4] ? cells[4] : "")};
-    if (!new.root || !new.point || !new.fstype || !new.source || !new.options) {
+                        .options = mem_strdup(cells[4] ? cells[4] : ""),
+                        .flags = mem_strdup(cells[5])};
+    if (!new.root || !new.point || !new.fstype || !new.source || !new.options || !new.flags) {
         mount_clear(&new);
         return STATUS_MEMORY;
     }

@@ -22,6 +22,7 @@ struct mount {
     char *fstype;  /* "ext4", "nfs4", "fuse.blobfuse2" */
     char *source;  /* "/dev/nvme0n1p1", "10.0.0.4:/data"; user names and passwords cut out */
     char *options; /* of the super block */
+    char *flags;   /* of this mount: "rw,noatime" */
 };
 
 struct mounts {

@@ -26,6 +26,7 @@ struct place {
     struct machine *m;
     const char *cases, *file;
     int line, depth;
+    bool later; /* what follows is of the second look */
 };
 
 static void make_parents(char *path)
@@ -125,7 +126,7 @@ static void entry(const struct place *at, const char *root, const char *line)
 
 static void both(const struct place *at, const char *line)
 {
-    if (!at->m->later)
+    if (!at->later)
         entry(at, "first", line);
     entry(at, "later", line);
 }
@@ -217,7 +218,7 @@ static void one_line(struct place *at, const char *line)
     } else if (!strncmp(line, "fact ", 5)) {
         add_fact(at, line + 5);
     } else if (!strcmp(line, "@later")) {
-        m->later = true;
+        m->later = at->later = true;
     } else if (line[0] == '/' || line[0] == '-') {
         expand(at, line);
     } else if (line[0]) {
@@ -277,7 +278,7 @@ void machine_facts(const struct machine *m, fact_fn fn, void *arg)
 {
     char root[512];
     struct sources *s = calloc(1, sizeof(*s));
-    struct source_opts o = {.root = root, .pid = m->pid};
+    struct source_opts o = {.root = root, .pid = m->pid, .survey = true};
     int64_t now = m->later ? unit_ns(m->seconds) : 0;
     assert_non_null(s);
     snprintf(root, sizeof(root), "%s/first", m->folder);

@@ -1,0 +1,11 @@
+-- SPDX-License-Identifier: MIT
+-- id: cpu-steal
+-- for: check
+-- severity: warning
+-- title: The host takes {share} of this machine's CPU time for others
+-- why: A virtual core that waits for a real one stops loader workers and kernel launches for milliseconds.
+-- fix: Move to another host or a size that is not overcommitted; on a host of your own give this guest's
+--   virtual cores cores of their own.
+-- needs: cpu/steal_share
+-- source: proc_stat(5) (steal)
+SELECT number AS "share [1] @/proc/stat" FROM fact WHERE kind = 'cpu' AND name = 'steal_share' AND number >= 0.05;

@@ -1,0 +1,18 @@
+-- SPDX-License-Identifier: MIT
+-- id: nvme-not-mounted
+-- for: check
+-- severity: info
+-- title: {disks} local NVMe disks ({size}) are not in use
+-- why: They are the fastest place for data, caches and checkpoints of this machine.
+-- fix: Make a file system of them (mdadm --create /dev/md0 --level=0 --raid-devices=N /dev/nvmeXn1 ...;
+--   mkfs.xfs; mount), or let gpufeed do it for disks that are empty: gpufeed check --fix --apply --scratch
+--   /dev/nvmeXn1:/mnt/nvme.
+-- needs: disk/in_use disk/nvme gpu/name
+-- source: Azure azhpc-images (setup_nvme.sh); learn.microsoft.com/azure/virtual-machines/nvme-overview
+SELECT count(*) AS "disks [count] @/sys/block", sum(size) AS "size [bytes] @/sys/block", group_concat(disk, ' ') AS "names @/sys/block"
+FROM (SELECT subject AS disk, max(number) FILTER (WHERE name = 'size') AS size
+      FROM fact WHERE kind = 'disk' GROUP BY subject
+      HAVING max(number) FILTER (WHERE name = 'nvme') = 1 AND max(number) FILTER (WHERE name = 'local') = 1
+      AND max(number) FILTER (WHERE name = 'in_use') = 0)
+WHERE EXISTS (SELECT 1 FROM fact g WHERE g.kind = 'gpu' AND g.name = 'name')
+AND NOT EXISTS (SELECT 1 FROM fact k WHERE k.kind = 'data' AND k.name = 'named') HAVING count(*) > 0;

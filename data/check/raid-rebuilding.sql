@@ -1,0 +1,11 @@
+-- SPDX-License-Identifier: MIT
+-- id: raid-rebuilding
+-- for: check
+-- severity: info
+-- title: The RAID {disk} is busy with itself ({state})
+-- why: A check, resync or rebuild reads all of it, and takes bandwidth from the job.
+-- fix: Let it end before training (cat /proc/mdstat), or slow it down: echo 10000 >
+--   /sys/block/{disk}/md/sync_speed_max.
+-- needs: disk/raid_state
+-- source: Linux Documentation/admin-guide/md.rst (sync_action)
+SELECT subject AS "disk", text AS "state @/sys/block" FROM fact WHERE kind = 'disk' AND name = 'raid_state' AND text IN ('resync', 'recover', 'check', 'repair', 'reshape');

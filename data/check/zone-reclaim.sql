@@ -1,0 +1,11 @@
+-- SPDX-License-Identifier: MIT
+-- id: zone-reclaim
+-- for: check
+-- severity: warning
+-- title: vm.zone_reclaim_mode is on: each NUMA node throws its own page cache away first
+-- why: Data of the page cache is dropped although other nodes have free memory.
+-- fix: sysctl vm.zone_reclaim_mode=0, for good in /etc/sysctl.d.
+-- needs: memory/zone_reclaim
+-- apply: sysfs /proc/sys/vm/zone_reclaim_mode 0
+-- source: Linux Documentation/admin-guide/sysctl/vm.rst (zone_reclaim_mode)
+SELECT number AS "zone reclaim [count] @/proc/sys/vm" FROM fact WHERE kind = 'memory' AND name = 'zone_reclaim' AND number = 1;
