@@ -18,7 +18,8 @@ ALLOWED = {
     "import": "base model plan ledger record probe",
     "measure": "base model plan ledger record sense probe",
     "report": "base model record",
-    "cmd": "base model record report measure import",
+    "fix": "base",
+    "cmd": "base model record report measure import fix",
 }
 # Rooms that read no file, clock or environment.
 PURE = {"model", "plan", "ledger"}
