@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cmd/check_fix.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "measure/survey.h"
@@ -20,6 +21,9 @@ static const char help_text[] =
     "mounts, limits, cores, memory, GPUs, network. It only reads.\n"
     "\n"
     "  -p, --pid PID        look at this job too: its limits, open files, environment, workers\n"
+    "      --cgroup NAME    the same for the job in a control group: its folder in /sys/fs/cgroup\n"
+    "      --data PATH      where the job will read its data (again: more places)\n"
+    "      --vm-size NAME   the size of this cloud machine, where gpufeed cannot tell it\n"
     "      --root DIR       look at the files of another machine, kept below DIR\n"
     "      --interval TIME  watch counters for so long: 1, 500ms, 10s (default: 1s)\n"
     "      --json           as JSON (gpufeed.check/1, doc/check.schema.json)\n"
@@ -27,15 +31,36 @@ static const char help_text[] =
     "      --rules DIR      more rules, or others of the same name\n"
     "      --fail-on LEVEL  exit 1 if a finding is info, warning or critical, or worse\n"
     "                       (default: warning)\n"
+    "      --fix            show what could be changed now, safely and so that it can be undone\n"
+    "      --apply          with --fix: do it\n"
+    "      --scratch TEXT   with --fix: mount empty disks, DEVICE[,DEVICE...]:FOLDER; disks that\n"
+    "                       hold anything are left alone\n"
+    "      --undo           take back what --fix --apply did, but for what was changed since\n"
+    "      --journal FILE   what was changed (default: /var/lib/gpufeed/fix.journal)\n"
     "\n"
-    "Exit code: 0 done, 1 findings at or above --fail-on, 2 bad usage or input.\n"
+    "Exit code: 0 done, 1 findings at or above --fail-on (with --apply and --undo: a step failed),\n"
+    "2 bad usage or input, 4 not permitted.\n"
     "\n"
     "examples:\n"
     "  gpufeed check\n"
     "  gpufeed check -p $(pgrep -o -f train.py)\n"
+    "  gpufeed check --data /mnt/share/imagenet --fix\n"
     "  gpufeed check --json | jq '.findings[].title'\n";
 
-enum { CHECK_ROOT = SHOW_LAST, CHECK_INTERVAL, CHECK_VERBOSE };
+enum {
+    CHECK_ROOT = SHOW_LAST,
+    CHECK_INTERVAL,
+    CHECK_VERBOSE,
+    CHECK_CGROUP,
+    CHECK_DATA,
+    CHECK_VM_SIZE,
+    CHECK_FIX,
+    CHECK_APPLY,
+    CHECK_SCRATCH,
+    CHECK_UNDO,
+    CHECK_JOURNAL
+};
+#define DATA_MAX 16
 
 static const struct option long_options[] = {{"pid", required_argument, NULL, 'p'},
                                              {"root", required_argument, NULL, CHECK_ROOT},
@@ -44,16 +69,58 @@ static const struct option long_options[] = {{"pid", required_argument, NULL, 'p
                                              {"verbose", no_argument, NULL, CHECK_VERBOSE},
                                              {"rules", required_argument, NULL, SHOW_RULES},
                                              {"fail-on", required_argument, NULL, SHOW_FAIL_ON},
+                                             {"cgroup", required_argument, NULL, CHECK_CGROUP},
+                                             {"data", required_argument, NULL, CHECK_DATA},
+                                             {"vm-size", required_argument, NULL, CHECK_VM_SIZE},
+                                             {"fix", no_argument, NULL, CHECK_FIX},
+                                             {"apply", no_argument, NULL, CHECK_APPLY},
+                                             {"scratch", required_argument, NULL, CHECK_SCRATCH},
+                                             {"undo", no_argument, NULL, CHECK_UNDO},
+                                             {"journal", required_argument, NULL, CHECK_JOURNAL},
                                              {"help", no_argument, NULL, 'h'},
                                              {0}};
 
 struct check_command {
     struct show_options show;
-    const char *root;
+    const char *root, *cgroup, *vm_size;
+    const char *data[DATA_MAX + 1]; /* NULL at the end */
+    size_t data_count;
     uint32_t pid;
     int64_t interval_ns;
-    bool verbose;
+    bool verbose, fix_shown, undo;
+    struct check_fix fix;
 };
+
+static void add_data(struct check_command *o, const char *value, const char **bad)
+{
+    if (value[0] != '/')
+        *bad = "--data wants a path that begins with /";
+    else if (o->data_count == DATA_MAX)
+        *bad = "--data was given too often";
+    else
+        o->data[o->data_count++] = value;
+}
+
+/* Those of --fix and --undo. */
+static bool fix_option(struct check_command *o, int option, const char *value)
+{
+    switch (option) {
+    case CHECK_FIX:
+        return o->fix_shown = true;
+    case CHECK_APPLY:
+        return o->fix.apply = true;
+    case CHECK_SCRATCH:
+        o->fix.scratch = value;
+        return true;
+    case CHECK_UNDO:
+        return o->undo = true;
+    case CHECK_JOURNAL:
+        o->fix.journal = value;
+        return true;
+    default:
+        return false;
+    }
+}
 
 static bool own_option(void *arg, int option, const char *value, const char **bad)
 {
@@ -81,8 +148,17 @@ static bool own_option(void *arg, int option, const char *value, const char **ba
     case CHECK_VERBOSE:
         o->verbose = true;
         return true;
+    case CHECK_CGROUP:
+        o->cgroup = value;
+        return true;
+    case CHECK_DATA:
+        add_data(o, value, bad);
+        return true;
+    case CHECK_VM_SIZE:
+        o->vm_size = value;
+        return true;
     default:
-        return false;
+        return fix_option(o, option, value);
     }
 }
 
@@ -115,7 +191,8 @@ static int look(const struct check_command *o, struct check_report *ret, struct 
 {
     struct keep k = {0};
     struct survey seen;
-    struct survey_options so = {.root = o->root, .pid = o->pid, .interval_ns = o->interval_ns};
+    struct survey_options so = {.root = o->root, .pid = o->pid, .interval_ns = o->interval_ns,
+                                .data = o->data_count ? o->data : NULL, .vm_size = o->vm_size};
     struct check_options co = {.rules_dir = o->show.rules, .facts = o->verbose};
     int status = check_new(&k.check, e);
     if (status)
@@ -133,18 +210,82 @@ static int look(const struct check_command *o, struct check_report *ret, struct 
     return STATUS_OK;
 }
 
-static int show(const struct check_command *o, const struct check_report *r)
+static int print(const struct check_command *o, const struct check_report *r,
+                 const struct fix_plan *plan)
 {
     struct str out = {0};
     struct error e = {0};
     struct report_check_options to = {show_text_options(&o->show, stdout), o->verbose};
-    if (o->show.json)
+    if (o->show.json && plan)
+        check_fix_json(plan, &out);
+    else if (o->show.json)
         report_check_json(r, GPUFEED_VERSION, &out);
-    else
-        report_check_text(r, &to, &out);
+    else {
+        if (r)
+            report_check_text(r, &to, &out);
+        if (plan) {
+            str_add(&out, r ? "\n" : "");
+            check_fix_text(plan, &out);
+        }
+    }
     int rc = show_write(&out, NULL, stdout, &e);
     str_clear(&out);
     return rc ? cmd_fail(&cmd_check, &e) : EXIT_DONE;
+}
+
+static int fix(const struct check_command *o, const struct check_report *r)
+{
+    struct fix_plan plan;
+    struct error e = {0};
+    struct fix_context c = {.root = o->root, .pid = o->pid};
+    if (check_fix_run(&o->fix, &c, r, &plan, &e))
+        return cmd_fail(&cmd_check, &e);
+    int code = print(o, r, &plan);
+    if (!code)
+        code = o->fix.apply ? check_fix_code(&plan) : show_exit_code(&r->found, o->show.fail_on);
+    fix_plan_clear(&plan);
+    return code;
+}
+
+static int undo(const struct check_command *o)
+{
+    struct fix_plan plan;
+    struct error e = {0};
+    if (check_fix_undo(&o->fix, &plan, &e))
+        return cmd_fail(&cmd_check, &e);
+    int code = print(o, NULL, &plan);
+    if (!code)
+        code = check_fix_code(&plan);
+    fix_plan_clear(&plan);
+    return code;
+}
+
+/* What does not go together; NULL: all is well. */
+static const char *contradiction(const struct check_command *o)
+{
+    if (o->undo && (o->fix_shown || o->fix.apply || o->root || o->pid || o->cgroup))
+        return "--undo goes with --journal alone";
+    if ((o->fix.apply || o->fix.scratch) && !o->fix_shown)
+        return "--apply and --scratch go with --fix";
+    if (o->fix.apply && o->root)
+        return "another machine cannot be changed from here: --apply does not go with --root";
+    if (o->fix.journal && !o->fix.apply && !o->undo)
+        return "--journal goes with --fix --apply and with --undo";
+    if (o->pid && o->cgroup)
+        return "a job is named by -p or by --cgroup, not by both";
+    return NULL;
+}
+
+static int find_job(struct check_command *o)
+{
+    char path[64];
+    struct error e = {0};
+    if (o->cgroup && survey_cgroup(o->root, o->cgroup, &o->pid, &e))
+        return cmd_fail(&cmd_check, &e);
+    snprintf(path, sizeof(path), "/proc/%u", o->pid);
+    if (o->pid && !rootfs_exists(o->root, path))
+        return cmd_usage(&cmd_check, "there is no process %u", o->pid);
+    return EXIT_DONE;
 }
 
 static int check(int argc, char **argv)
@@ -152,21 +293,24 @@ static int check(int argc, char **argv)
     struct check_command o = {.interval_ns = NS_PER_S};
     struct check_report r;
     struct error e = {0};
-    char path[64];
     int code = options_parse(&cmd_check, argc, argv, ":p:h", long_options, &o.show, own_option, &o);
     if (code >= 0)
         return code;
     if (optind < argc)
         return cmd_usage(&cmd_check, "what is \"%s\"? A job is named by -p PID", argv[optind]);
-    snprintf(path, sizeof(path), "/proc/%u", o.pid);
-    if (o.pid && !rootfs_exists(o.root, path))
-        return cmd_usage(&cmd_check, "there is no process %u", o.pid);
+    const char *bad = contradiction(&o);
+    if (bad)
+        return cmd_usage(&cmd_check, "%s", bad);
+    if (o.undo)
+        return undo(&o);
+    if ((code = find_job(&o)))
+        return code;
     if (o.show.fail_on < 0)
         o.show.fail_on = SEVERITY_WARNING;
     if (look(&o, &r, &e))
         return cmd_fail(&cmd_check, &e);
-    code = show(&o, &r);
-    if (!code)
+    code = o.fix_shown ? fix(&o, &r) : print(&o, &r, NULL);
+    if (!code && !o.fix_shown)
         code = show_exit_code(&r.found, o.show.fail_on);
     check_report_clear(&r);
     return code;

@@ -108,7 +108,7 @@ static int make_raid(const struct scratch *s, struct error *e)
 {
     const char *argv[DEVICES_MAX + 8] = {"mdadm",   "--create", RAID, "--run", "--level=0",
                                          NULL, "--homehost=any"};
-    char number[32];
+    char number[48];
     size_t n = 7;
     snprintf(number, sizeof(number), "--raid-devices=%zu", s->count);
     argv[5] = number;

@@ -41,7 +41,8 @@ static void collect(int fd, char *buf, size_t size)
 
 int run_program(const char *const *argv, struct error *e)
 {
-    static char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", NULL};
+    static char search[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", locale[] = "LC_ALL=C";
+    static char *const environment[] = {search, locale, NULL};
     char path[PATH_MAX], said[256] = "";
     int fds[2], code;
     pid_t pid;

@@ -32,4 +32,8 @@ struct survey {
 int survey_run(const struct survey_options *o, fact_fn fn, void *arg, struct survey *ret,
                struct error *e);
 
+/* The first process of the job in a control group: a folder below /sys/fs/cgroup, such as
+ * "system.slice/slurmd.service/job_9", or its full path. STATUS_MISSING: no such group, or it is empty. */
+int survey_cgroup(const char *root, const char *name, uint32_t *ret_pid, struct error *e);
+
 #endif

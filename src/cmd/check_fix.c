@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/check_fix.h"
+
+#include "base/json.h"
+#include "base/unit.h"
+#include "cmd/cmd.h"
+
+#include <string.h>
+#include <time.h>
+
+static const char *const words[] = {
+    [FIX_PLANNED] = "planned", [FIX_KEPT] = "kept",     [FIX_DONE] = "done",
+    [FIX_FAILED] = "failed",   [FIX_UNDONE] = "undone", [FIX_LEFT] = "left",
+};
+
+static struct fix_journal journal(const struct check_fix *o)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (struct fix_journal){.path = o->journal,
+                                .unix_ns = (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec};
+}
+
+static int plan(const struct check_fix *o, const struct fix_context *c,
+                const struct check_report *r, struct fix_plan *p, struct error *e)
+{
+    struct str text = {0};
+    int status = STATUS_OK;
+    for (size_t i = 0; i < r->found.finding_count && !status; i++) {
+        const struct report_finding *f = &r->found.findings[i];
+        if (f->apply && *f->apply)
+            status = fix_plan_add(p, c, f->id, f->apply, e);
+    }
+    if (!status && o->scratch) {
+        str_addf(&text, "scratch %s mounted", o->scratch);
+        status = text.failed ? error_set(e, STATUS_MEMORY, "out of memory")
+                             : fix_plan_add(p, c, "", str_text(&text), e);
+        str_clear(&text);
+    }
+    return status;
+}
+
+int check_fix_run(const struct check_fix *o, const struct fix_context *c,
+                  const struct check_report *r, struct fix_plan *ret, struct error *e)
+{
+    struct fix_plan p = {0};
+    struct fix_journal j = journal(o);
+    int status = plan(o, c, r, &p, e);
+    if (!status && o->apply)
+        status = fix_apply(&p, &j, e);
+    if (status) {
+        fix_plan_clear(&p);
+        return status;
+    }
+    *ret = p;
+    return STATUS_OK;
+}
+
+int check_fix_undo(const struct check_fix *o, struct fix_plan *ret, struct error *e)
+{
+    struct fix_plan p = {0};
+    struct fix_journal j = journal(o);
+    int status = fix_undo(&j, &p, e);
+    if (status) {
+        fix_plan_clear(&p);
+        return status;
+    }
+    *ret = p;
+    return STATUS_OK;
+}
+
+/* "planned  sysfs /sys/class/bdi/0:45/read_ahead_kb: 128 -> 15380  [nfs-read-ahead-small]" */
+void check_fix_text(const struct fix_plan *p, struct str *out)
+{
+    bool planned = false;
+    if (!p->count)
+        str_add(out, "There is nothing that --fix could change.\n");
+    for (size_t i = 0; i < p->count; i++) {
+        const struct fix_step *s = &p->steps[i];
+        bool undo = s->state == FIX_UNDONE;
+        str_addf(out, "%-8s %s %s: %s -> %s", words[s->state], s->knob, s->target,
+                 undo ? s->after : s->before, undo ? s->before : s->after);
+        if (*s->finding)
+            str_addf(out, "  [%s]", s->finding);
+        if (*s->why)
+            str_addf(out, "\n         %s", s->why);
+        str_add(out, "\n");
+        planned |= s->state == FIX_PLANNED;
+    }
+    if (planned && !p->dry)
+        str_add(out, "Nothing has been changed. --fix --apply does it, --undo takes it back.\n");
+}
+
+void check_fix_json(const struct fix_plan *p, struct str *out)
+{
+    struct json j;
+    json_init(&j, out);
+    json_object(&j);
+    json_kstring(&j, "schema", "gpufeed.fix/1");
+    json_key(&j, "steps");
+    json_array(&j);
+    for (size_t i = 0; i < p->count; i++) {
+        const struct fix_step *s = &p->steps[i];
+        json_object(&j);
+        json_kstring(&j, "state", words[s->state]);
+        json_kstring(&j, "finding", *s->finding ? s->finding : NULL);
+        json_kstring(&j, "knob", s->knob);
+        json_kstring(&j, "target", s->target);
+        json_kstring(&j, "before", *s->before ? s->before : NULL);
+        json_kstring(&j, "after", s->after);
+        json_kstring(&j, "why", *s->why ? s->why : NULL);
+        json_object_end(&j);
+    }
+    json_array_end(&j);
+    json_object_end(&j);
+    str_add(out, "\n");
+}
+
+int check_fix_code(const struct fix_plan *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (p->steps[i].state == FIX_FAILED)
+            return EXIT_FINDINGS;
+    return EXIT_DONE;
+}
