@@ -18,7 +18,8 @@
 /* What one other thread's wakes ended, within one turn. */
 struct pool {
     uint32_t tid;
-    int64_t ns, last; /* summed waits, time of the last wake */
+    int64_t ns, first, last; /* summed waits, when the first began, time of the last wake */
+    int waits;
     struct shares parts;
     struct walk_links links;
 };
@@ -102,6 +103,7 @@ static struct pool *pool_of(struct making *m, uint32_t tid)
     p->tid = tid;
     p->ns = 0;
     p->last = INT64_MIN;
+    p->waits = 0;
     p->parts.count = 0;
     p->links.count = 0;
     return p;
@@ -127,6 +129,7 @@ static void take_piece(void *arg, const struct piece *p)
         pool = pool_of(m, w->waker_tid);
     if (pool) {
         pool->ns += p->ns;
+        pool->first = pool->waits++ ? pool->first : w->t_out;
         pool->last = w->t_wake;
     } else {
         m->nobody += p->ns;
@@ -141,6 +144,8 @@ static bool in_chain(const struct walk *k, const struct thread *th)
             return true;
     return false;
 }
+
+static void compose(struct walk *k, const struct thread *x, int64_t t0, int64_t t1, struct shares *out);
 
 /* What the waits that `p` ended were for. */
 static void follow(struct walk *k, struct making *m, struct pool *p)
@@ -157,7 +162,9 @@ static void follow(struct walk *k, struct making *m, struct pool *p)
     k->chain[k->depth++] = m->x;
     if (y->tgid == m->x->tgid && y->tgid != k->root->tgid)
         p->last = turn_put(y, m->x, p->last);
-    if (!walk_turn(k, y, m->x, p->last, &p->parts))
+    if (y->tgid == m->x->tgid && y->tgid == k->root->tgid && p->waits > 1) /* a collective's pieces */
+        compose(k, y, p->first > m->t0 ? p->first : m->t0, p->last, &p->parts);
+    else if (!walk_turn(k, y, m->x, p->last, &p->parts))
         p->parts.count = 0;
     k->depth--;
     k->links = links;

@@ -88,7 +88,7 @@ static bool prepare_consumer(struct consumer *c, const struct replay_log *log, i
         return false;
     if (!c->view.step_count)
         return true;
-    if (!fit_cores(&c->view, setup->cores, &c->cores))
+    if (!fit_cores(&c->view, setup->cores, setup->busy, &c->cores))
         return false;
     if (!identity(&c->view, c->cores, &r))
         return false;

@@ -25,12 +25,14 @@
 #define CORES_MIN 0.05
 #define BISECTIONS 9
 #define OTHERS_MAX 8             /* neighbours per core */
+#define FULL 0.95                /* cores used this much may be wanted by any number of threads */
 #define SLICE_NS (3 * NS_PER_MS) /* of Linux on eight cores and more */
 #define SLICES_MAX 600000.0      /* longer slices rather than more of them */
 
 struct fit {
     const struct view *v;
     double starved;              /* recorded total */
+    double others_max;           /* neighbours: who always wants a core shows in those that are used */
     double *items, *steps;       /* owned: recorded waits for a core, sorted */
     double *item_now, *step_now; /* owned: of the discipline being tried */
 };
@@ -56,9 +58,16 @@ static void sort(double *v, size_t n)
         qsort(v, n, sizeof(*v), by_value);
 }
 
-static bool fit_init(struct fit *f, const struct view *v)
+static double others_max(const struct view *v, double cores, double busy)
 {
-    *f = (struct fit){.v = v};
+    if (busy <= 0 || busy > FULL * cores || v->real_ns <= 0)
+        return cores * OTHERS_MAX;
+    return fmax(0, busy - view_cpu_ns(v) / v->real_ns);
+}
+
+static bool fit_init(struct fit *f, const struct view *v, double cores, double busy)
+{
+    *f = (struct fit){.v = v, .others_max = others_max(v, cores, busy)};
     f->items = mem_zalloc(v->item_count * sizeof(double));
     f->item_now = mem_zalloc(v->item_count * sizeof(double));
     f->steps = mem_zalloc(v->step_count * sizeof(double));
@@ -170,7 +179,7 @@ static bool learn_cores(struct fit *f, struct sim_params *p)
 /* Neighbours: as many threads as make the virtual clocks wait that long; found alike. */
 static bool learn_others(struct fit *f, struct sim_params *p)
 {
-    double lo = 0, hi = p->cores * OTHERS_MAX;
+    double lo = 0, hi = f->others_max;
     for (int i = 0; i < BISECTIONS; i++) {
         struct sim_result r;
         p->others = (lo + hi) / 2;
@@ -235,12 +244,12 @@ static bool fit(struct fit *f, struct sim_params *p)
     return !told || own >= 1 - STARVED_FIT || learn_neighbours(f, p);
 }
 
-bool fit_cores(const struct view *v, double given, struct sim_params *ret)
+bool fit_cores(const struct view *v, double given, double busy, struct sim_params *ret)
 {
     struct fit f;
     struct sim_params p = {.cores = given > 0 ? given : 0, .discipline = CORES_WOKEN_FIRST};
     p.slice = fmax((double)SLICE_NS, fmax(view_cpu_ns(v), p.cores * v->real_ns) / SLICES_MAX);
-    bool ok = fit_init(&f, v) && fit(&f, &p);
+    bool ok = fit_init(&f, v, p.cores, busy) && fit(&f, &p);
     fit_clear(&f);
     *ret = p;
     return ok;

@@ -140,7 +140,8 @@ bool sim_run(const struct view *v, const struct sim_params *params, struct sim_r
 
 /* CPU time of workers and thread, as recorded. */
 double view_cpu_ns(const struct view *v);
-/* How this consumer's cores were shared: given 0: not known. False: out of memory. */
-bool fit_cores(const struct view *v, double given, struct sim_params *ret);
+/* How this consumer's cores were shared: given 0: not known; `busy` of them were in use on average,
+ * by whomever, 0: not known. False: out of memory. */
+bool fit_cores(const struct view *v, double given, double busy, struct sim_params *ret);
 
 #endif
