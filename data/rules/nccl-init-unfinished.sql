@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: MIT
 -- id: nccl-init-unfinished
+-- for: check report
 -- severity: critical
 -- title: {_some} ranks began to initialise NCCL and never finished{_absent}
 -- why: The log has their "Init START" and no "Init COMPLETE": they wait for ranks that did not come, or
 --   that they cannot reach.
 -- fix: {_fix}
+-- needs: nccl/lines
 -- scenario: none
 -- source: doc/rules.md#nccl-init-unfinished
 SELECT u.number AS "unfinished [count] @NCCL log",

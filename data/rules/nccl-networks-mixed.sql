@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: MIT
 -- id: nccl-networks-mixed
+-- for: check report
 -- severity: warning
 -- title: The hosts do not use the same network{_what}
 -- why: {_how}. The slowest of them sets the pace of all.
 -- fix: Compare {host} with the others: gpufeed check there tells ports that are down and devices that are
 --   missing or filtered
+-- needs: nccl/lines
 -- scenario: none
 -- source: doc/rules.md#nccl-networks-mixed
 WITH network AS (

@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: MIT
 -- id: nccl-no-gdr
+-- for: check report
 -- severity: warning
 -- title: Network traffic goes through host memory: GPUDirect RDMA is off{_where}
 -- why: {channels_without_it} of {_all} network channels are staged in host memory ("via NET/IB/0" without
 --   GDRDMA). Each byte then crosses PCIe twice and takes memory bandwidth.
 -- fix: {_fix}
+-- needs: nccl/lines
 -- scenario: none
 -- source: doc/rules.md#nccl-no-gdr
 SELECT s.number AS "channels without it [count] @NCCL log",

@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: MIT
 -- id: nccl-p2p-disabled
+-- for: check report
 -- severity: warning
 -- title: GPUs of one host talk through host memory: {variable}={value}
 -- why: {channels} channels go "via SHM" because the environment forbids GPUs to reach each other. Over
 --   NVLink or PCIe they would be several times as fast.
 -- fix: unset {variable}; if a hang was the reason, look at PCIe ACS and the IOMMU first
+-- needs: nccl/lines
 -- scenario: none
 -- source: doc/rules.md#nccl-p2p-disabled
 SELECT e.subject AS "variable",

@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: MIT
 -- id: nccl-socket-fallback
+-- for: check report
 -- severity: warning
 -- title: The ranks talk over TCP ({network}){_why}
 -- why: The log of NCCL proves it: {_proof}. TCP moves a tenth of what InfiniBand or RoCE moves, and
 --   takes CPU time for it. {_reason}.
 -- fix: {_fix}
+-- needs: nccl/lines
 -- scenario: none
 -- source: doc/rules.md#nccl-socket-fallback
 SELECT n.text AS "network",

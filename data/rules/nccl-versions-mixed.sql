@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: MIT
 -- id: nccl-versions-mixed
+-- for: check report
 -- severity: warning
 -- title: The ranks run different versions of {_library}
 -- why: The log names {versions}. Ranks of different versions may hang, or choose algorithms that do
 --   not fit together.
 -- fix: Start all ranks from the same image; gpufeed check names the library that a process has loaded
+-- needs: nccl/lines
 -- scenario: none
 -- source: doc/rules.md#nccl-versions-mixed
 SELECT t.text AS "versions @NCCL log",

@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: MIT
 -- id: nccl-warning
+-- for: check report
 -- severity: warning
 -- title: {_title}{_where}
 -- why: {_why}. NCCL says: {text}
 -- fix: {_fix}
+-- needs: nccl/lines
 -- scenario: none
 -- source: doc/rules.md#nccl-warning
 SELECT t.text AS "text @NCCL log",

@@ -242,20 +242,29 @@ static bool listed_size(const char *root, const char *path, struct rootfs_size *
     return found;
 }
 
+static void seen_size(const char *path, const struct rootfs_size *s)
+{
+    char line[128];
+    int n = snprintf(line, sizeof(line), isnan(s->files) ? "%.0f %.0f" : "%.0f %.0f %.0f %.0f",
+                     s->bytes, s->free_bytes, s->files, s->free_files);
+    seen(ROOTFS_SIZE, path, line, (size_t)n);
+}
+
 bool rootfs_size(const char *root, const char *path, struct rootfs_size *ret)
 {
     struct statvfs v;
-    char line[128];
-    if (root && *root)
-        return listed_size(root, path, ret);
+    if (root && *root) {
+        if (!listed_size(root, path, ret))
+            return false;
+        seen_size(path, ret);
+        return true;
+    }
     if (statvfs(path, &v))
         return false;
     *ret = (struct rootfs_size){(double)v.f_blocks * (double)v.f_frsize,
                                 (double)v.f_bavail * (double)v.f_frsize,
                                 v.f_files ? (double)v.f_files : NAN,
                                 v.f_files ? (double)v.f_favail : NAN};
-    int n = snprintf(line, sizeof(line), v.f_files ? "%.0f %.0f %.0f %.0f" : "%.0f %.0f",
-                     ret->bytes, ret->free_bytes, (double)v.f_files, (double)v.f_favail);
-    seen(ROOTFS_SIZE, path, line, (size_t)n);
+    seen_size(path, ret);
     return true;
 }

@@ -2,6 +2,9 @@
 #include "cmd/check_fix.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "import/nccl_log.h"
+#include "import/source.h"
+#include "measure/dump.h"
 #include "measure/survey.h"
 #include "record/check.h"
 #include "report/check.h"
@@ -13,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char help_text[] =
     "usage: gpufeed check [options]\n"
@@ -23,7 +27,10 @@ static const char help_text[] =
     "  -p, --pid PID        look at this job too: its limits, open files, environment, workers\n"
     "      --cgroup NAME    the same for the job in a control group: its folder in /sys/fs/cgroup\n"
     "      --data PATH      where the job will read its data (again: more places)\n"
+    "      --nccl-log FILE  what NCCL or RCCL wrote with NCCL_DEBUG=INFO (again: more files)\n"
     "      --vm-size NAME   the size of this cloud machine, where gpufeed cannot tell it\n"
+    "      --dump FILE      write what was looked at as a tar archive, without secrets, names and\n"
+    "                       addresses, for a bug report: unpacked, --root reads it\n"
     "      --root DIR       look at the files of another machine, kept below DIR\n"
     "      --interval TIME  watch counters for so long: 1, 500ms, 10s (default: 1s)\n"
     "      --json           as JSON (gpufeed.check/1, doc/check.schema.json)\n"
@@ -45,6 +52,7 @@ static const char help_text[] =
     "  gpufeed check\n"
     "  gpufeed check -p $(pgrep -o -f train.py)\n"
     "  gpufeed check --data /mnt/share/imagenet --fix\n"
+    "  gpufeed check --nccl-log nccl.rank0.log --nccl-log nccl.rank8.log\n"
     "  gpufeed check --json | jq '.findings[].title'\n";
 
 enum {
@@ -58,9 +66,12 @@ enum {
     CHECK_APPLY,
     CHECK_SCRATCH,
     CHECK_UNDO,
-    CHECK_JOURNAL
+    CHECK_JOURNAL,
+    CHECK_DUMP,
+    CHECK_NCCL_LOG
 };
 #define DATA_MAX 16
+#define LOGS_MAX 1024
 
 static const struct option long_options[] = {{"pid", required_argument, NULL, 'p'},
                                              {"root", required_argument, NULL, CHECK_ROOT},
@@ -72,6 +83,8 @@ static const struct option long_options[] = {{"pid", required_argument, NULL, 'p
                                              {"cgroup", required_argument, NULL, CHECK_CGROUP},
                                              {"data", required_argument, NULL, CHECK_DATA},
                                              {"vm-size", required_argument, NULL, CHECK_VM_SIZE},
+                                             {"dump", required_argument, NULL, CHECK_DUMP},
+                                             {"nccl-log", required_argument, NULL, CHECK_NCCL_LOG},
                                              {"fix", no_argument, NULL, CHECK_FIX},
                                              {"apply", no_argument, NULL, CHECK_APPLY},
                                              {"scratch", required_argument, NULL, CHECK_SCRATCH},
@@ -82,9 +95,11 @@ static const struct option long_options[] = {{"pid", required_argument, NULL, 'p
 
 struct check_command {
     struct show_options show;
-    const char *root, *cgroup, *vm_size;
+    const char *root, *cgroup, *vm_size, *dump;
     const char *data[DATA_MAX + 1]; /* NULL at the end */
     size_t data_count;
+    const char *logs[LOGS_MAX];
+    size_t log_count;
     uint32_t pid;
     int64_t interval_ns;
     bool verbose, fix_shown, undo;
@@ -148,6 +163,15 @@ static bool own_option(void *arg, int option, const char *value, const char **ba
     case CHECK_VERBOSE:
         o->verbose = true;
         return true;
+    case CHECK_NCCL_LOG:
+        if (o->log_count == LOGS_MAX)
+            *bad = "--nccl-log was given too often";
+        else
+            o->logs[o->log_count++] = value;
+        return true;
+    case CHECK_DUMP:
+        o->dump = value;
+        return true;
     case CHECK_CGROUP:
         o->cgroup = value;
         return true;
@@ -187,6 +211,48 @@ static int keep_fact(void *arg, const struct fact *fact)
     return check_fact(k->check, fact, &k->e);
 }
 
+static int read_log(struct nccl_log *l, const char *path, struct error *e)
+{
+    struct source *source;
+    uint64_t before = nccl_log_counts(l).nccl;
+    int status = source_open(path, &source, e);
+    if (status)
+        return status;
+    status = nccl_log_read(l, source, e);
+    source_close(source);
+    if (!status && nccl_log_counts(l).nccl == before)
+        status = error_set(e, STATUS_INPUT,
+                           "\"%s\": no line of NCCL or RCCL is in it (is it the job's output, "
+                           "started with NCCL_DEBUG=INFO?)",
+                           path);
+    return status;
+}
+
+/* Several files are several ranks of one job. */
+static int read_logs(const struct check_command *o, struct keep *k, struct error *e)
+{
+    struct nccl_log *l = nccl_log_new();
+    int status = l ? STATUS_OK : error_set(e, STATUS_MEMORY, "out of memory");
+    for (size_t i = 0; i < o->log_count && !status; i++)
+        status = read_log(l, o->logs[i], e);
+    if (!status)
+        status = nccl_log_facts(l, keep_fact, k, e);
+    nccl_log_free(l);
+    return status;
+}
+
+static int write_dump(const struct check_command *o, const struct survey_options *so,
+                      const struct survey *seen, struct error *e)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+    struct str out = {0};
+    gethostname(host, sizeof(host) - 1);
+    dump_write(so->dump, so, seen, host, &out);
+    int status = show_write(&out, o->dump, stdout, e);
+    str_clear(&out);
+    return status;
+}
+
 static int look(const struct check_command *o, struct check_report *ret, struct error *e)
 {
     struct keep k = {0};
@@ -197,9 +263,17 @@ static int look(const struct check_command *o, struct check_report *ret, struct 
     int status = check_new(&k.check, e);
     if (status)
         return status;
-    status = survey_run(&so, keep_fact, &k, &seen, e);
+    if (o->dump && !(so.dump = dump_new()))
+        status = error_set(e, STATUS_MEMORY, "out of memory");
+    if (!status)
+        status = survey_run(&so, keep_fact, &k, &seen, e);
     if (k.e.status)
         *e = k.e;
+    if (!status && o->log_count)
+        status = read_logs(o, &k, e);
+    if (!status && so.dump)
+        status = write_dump(o, &so, &seen, e);
+    dump_free(so.dump);
     if (!status)
         status = check_run(k.check, &co, ret, e);
     check_free(k.check);

@@ -76,5 +76,5 @@ static int facts(void *self, int64_t now, fact_fn fn, void *arg)
 }
 
 const struct source source_given = {
-    "given", "facts that a dump brings along", start, NULL, facts, free,
+    "given", "facts that a dump brings along", start, NULL, facts, free, true,
 };

@@ -5,6 +5,7 @@
  * "Not running" is said only where the processes of the whole host are seen: a container with
  * a pid namespace of its own does not see them.
  */
+#include "sense/services.h"
 #include "sense/source.h"
 
 #include "base/rootfs.h"
@@ -30,6 +31,14 @@ static const struct {
     {"irqbalance", "irqbalance"},
 };
 #define SERVICES (sizeof(services) / sizeof(services[0]))
+
+bool service_is_known(const char *comm)
+{
+    for (size_t i = 0; i < SERVICES; i++)
+        if (!strcmp(comm, services[i].comm))
+            return true;
+    return false;
+}
 
 struct seen {
     const char *root;

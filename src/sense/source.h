@@ -36,6 +36,7 @@ struct source {
     /* Hands out all facts known by now; stops at, and returns, fn's first non-zero status. */
     int (*facts)(void *self, int64_t now, fact_fn fn, void *arg);
     void (*stop)(void *self); /* frees; NULL is fine */
+    bool live; /* tells what no file does: a dump must bring its facts along */
 };
 
 extern const struct source source_cpu;    /* cores, quota, load, governor */

@@ -35,12 +35,16 @@ void sources_sample(struct sources *s, int64_t now)
             table[i]->sample(s->state[i], now);
 }
 
+int sources_facts_of(struct sources *s, size_t i, int64_t now, fact_fn fn, void *arg)
+{
+    return i < COUNT && s->state[i] ? table[i]->facts(s->state[i], now, fn, arg) : STATUS_OK;
+}
+
 int sources_facts(struct sources *s, int64_t now, fact_fn fn, void *arg)
 {
     int rc = 0;
     for (size_t i = 0; i < COUNT && !rc; i++)
-        if (s->state[i])
-            rc = table[i]->facts(s->state[i], now, fn, arg);
+        rc = sources_facts_of(s, i, now, fn, arg);
     return rc;
 }
 

@@ -22,6 +22,8 @@ struct sources {
 void sources_start(struct sources *s, const struct source_opts *o, int64_t now);
 void sources_sample(struct sources *s, int64_t now); /* about once a second */
 int sources_facts(struct sources *s, int64_t now, fact_fn fn, void *arg);
+/* Those of source i alone. */
+int sources_facts_of(struct sources *s, size_t i, int64_t now, fact_fn fn, void *arg);
 void sources_stop(struct sources *s);
 
 size_t sources_count(void);

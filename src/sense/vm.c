@@ -6,6 +6,8 @@
  * kept of the cloud's metadata; no request is sent. Sources: cloud-init's documentation of
  * instance-data.json; the asset tag of Azure from its documentation of metadata.
  */
+#include "sense/vm.h"
+
 #include "sense/source.h"
 
 #include "base/rootfs.h"
@@ -67,14 +69,20 @@ static bool find_value(const char *json, const char *key, char *buf, size_t size
     return false;
 }
 
+bool vm_size_of_metadata(const char *json, char *buf, size_t size)
+{
+    for (size_t i = 0; i < sizeof(size_keys) / sizeof(size_keys[0]); i++)
+        if (find_value(json, size_keys[i], buf, size))
+            return true;
+    return false;
+}
+
 static bool from_metadata(const struct source_opts *o, char *buf, size_t size)
 {
     struct str text = {0};
-    bool found = false;
     if (!rootfs_bytes(o->root, "/run/cloud-init/instance-data.json", DATA_MAX, &text))
         str_reset(&text);
-    for (size_t i = 0; i < sizeof(size_keys) / sizeof(size_keys[0]) && !found; i++)
-        found = find_value(str_text(&text), size_keys[i], buf, size);
+    bool found = vm_size_of_metadata(str_text(&text), buf, size);
     str_clear(&text);
     return found;
 }

@@ -147,7 +147,7 @@ static void test_all_rules(void **state)
     char path[160];
     int count = 0;
     for (size_t i = 0; i < rule_text_count; i++)
-        for (int k = 0; k < 2 && strstr(rule_texts[i].text, "\n-- for: check"); k++, count++) {
+        for (int k = 0; k < 2 && strstr(rule_texts[i].text, "\n-- for: check\n"); k++, count++) {
             int n = (int)strcspn(rule_texts[i].file, ".");
             snprintf(path, sizeof(path), "/%.*s.%s.machine", n, rule_texts[i].file, kinds[k]);
             if (!rootfs_exists(CASES, path))

@@ -117,6 +117,23 @@ def test_rules_of_the_user(tmp_path):
         assert any(word in n for n in document["notes"]), document["notes"]
 
 
+def test_logs_of_nccl(tmp_path):
+    machine(tmp_path / "m", False)
+    log = tmp_path / "nccl.log"
+    log.write_text("node1:100:200 [0] NCCL INFO NCCL version 2.21.5+cuda12.4\n"
+                   "node1:100:200 [0] NCCL INFO NET/IB : No device found.\n"
+                   "node1:100:200 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1.\n"
+                   "node1:100:200 [0] NCCL INFO Using network Socket\n"
+                   "node1:100:200 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0\n")
+    result = gf.gpufeed("check", "--root", tmp_path / "m", "--nccl-log", log, "--json")
+    found = {f["id"] for f in validated(result.out)["findings"]}
+    assert "nccl-socket-fallback" in found, result
+    (tmp_path / "other.log").write_text("hello\n" * 10)
+    result = gf.gpufeed("check", "--root", tmp_path / "m", "--nccl-log", log, "--nccl-log",
+                        tmp_path / "other.log")
+    assert result.code == 2 and "other.log" in result.err, result
+
+
 def test_a_report_runs_no_rules_of_check(tmp_path):
     gf.record(tmp_path / "x.gpufeed")
     report = gf.report(tmp_path / "x.gpufeed")
