@@ -2,13 +2,19 @@
 /*
  * pieces: what one thread did in a stretch of time, in order and without holes.
  *
- * CPU time of up to 300 us between two waits on the same store or connection is part of the read;
- * a wake-up of up to 2 ms while bytes are in flight costs nothing.
+ * CPU time of up to 300 us (or a 20th of the longer wait, 1 ms at most) between two waits on the same
+ * store or connection is part of the read; a wake-up of up to 2 ms while bytes are in flight costs
+ * nothing.
  */
 #ifndef GPUFEED_LEDGER_PIECES_H
 #define GPUFEED_LEDGER_PIECES_H
 
 #include "ledger/walk.h"
+
+#include "base/unit.h"
+
+/* While bytes of a collective are in flight, a wake-up as late as this costs nothing. */
+#define PIECES_HIDDEN_NS (2 * NS_PER_MS)
 
 struct piece {
     int64_t ns;       /* positive */

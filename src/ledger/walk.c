@@ -28,6 +28,7 @@ struct making {
     const struct thread *x;
     int64_t t0, t1;
     int64_t cpu;
+    int64_t brief_cpu, brief_starved; /* in pieces too short to show while bytes are in flight */
     int64_t nobody; /* waits on a queue or lock with no waker known */
     struct pool pool[POOLS_MAX];
     int pools, pieces;
@@ -115,10 +116,13 @@ static void take_piece(void *arg, const struct piece *p)
     struct making *m = arg;
     const struct event_wait *w = p->wait;
     m->pieces++;
+    int64_t brief = p->ns < PIECES_HIDDEN_NS ? p->ns : 0;
     if (p->cpu) {
         m->cpu += p->ns;
+        m->brief_cpu += brief;
         return;
     }
+    m->brief_starved += p->cause == CAUSE_CPU_STARVED ? brief : 0;
     if (p->cause != CAUSE_NONE) {
         shares_add(m->out, (enum cause)p->cause,
                    p->cause == CAUSE_CPU_STARVED ? 0 : p->resource, p->ns);
@@ -178,6 +182,34 @@ static enum cause cpu_cause(const struct walk *k, const struct making *m)
         shares_of(m->out, CAUSE_NETWORK) + shares_of(m->out, CAUSE_LATE_PEER) > 0)
         return CAUSE_COLLECTIVE;
     return CAUSE_PREPARE;
+}
+
+/*
+ * A thread of a collective that mostly waited for the network: what it did between two of those waits
+ * went on while bytes were in flight, unless it took long. What of it counts as network is left out of
+ * m->cpu.
+ */
+static void hide_in_network(const struct walk *k, struct making *m)
+{
+    struct shares *s = m->out;
+    struct share *net = NULL, *starved = NULL;
+    if (m->x == k->root || m->x->tgid != k->root->tgid || m->x->launches)
+        return;
+    for (int i = 0; i < s->count; i++) {
+        if (s->part[i].cause == CAUSE_NETWORK && (!net || s->part[i].ns > net->ns))
+            net = &s->part[i];
+        if (s->part[i].cause == CAUSE_CPU_STARVED)
+            starved = &s->part[i];
+    }
+    if (!net || net->ns * 2 < shares_total(s) + m->cpu)
+        return;
+    int64_t hidden = starved && starved->ns > m->brief_starved ? m->brief_starved
+                     : starved                                 ? starved->ns
+                                                               : 0;
+    if (starved)
+        starved->ns -= hidden;
+    m->cpu -= m->brief_cpu;
+    net->ns += hidden + m->brief_cpu;
 }
 
 static const char *did_text(enum cause c)
@@ -245,7 +277,7 @@ static void compose(struct walk *k, const struct thread *x, int64_t t0, int64_t 
     m.x = x;
     m.t0 = t0;
     m.t1 = t1;
-    m.cpu = 0;
+    m.cpu = m.brief_cpu = m.brief_starved = 0;
     m.nobody = 0;
     m.nobody_cause = CAUSE_UNKNOWN;
     m.pools = 0;
@@ -264,6 +296,7 @@ static void compose(struct walk *k, const struct thread *x, int64_t t0, int64_t 
         shares_add_scaled(out, &m.pool[i].parts, m.pool[i].ns + share);
         m.nobody -= share;
     }
+    hide_in_network(k, &m);
     k->maker = made;
     k->own_cpu = m.cpu;
     shares_add(out, m.nobody_cause, 0, m.nobody);

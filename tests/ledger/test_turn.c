@@ -408,6 +408,47 @@ static void work_inside_a_read_is_reading(void **state)
     assert_int_equal(shares_of(&s, CAUSE_STORAGE), 10 * 800 * US + 9 * 200 * US);
 }
 
+/* A connection made anew asks for more CPU, and loses its core in between. */
+static void a_read_goes_on_without_a_core(void **state)
+{
+    (void)state;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 1 * MS, 2 * MS, WORKER, WORKER);
+    reads(&t, WORKER, WORKER, 2 * MS, 22 * MS);
+    push(&t, a_wait(WORKER, WORKER, TARGET_CORE, 22 * MS + 300 * US, 22 * MS + 300 * US));
+    struct event_wait *core =
+        &threads_find(&t, WORKER)->waits.item[threads_find(&t, WORKER)->waits.count - 1];
+    core->t_in = 22 * MS + 600 * US;
+    reads(&t, WORKER, WORKER, 23 * MS, 23 * MS + 50 * US);
+    reads(&t, WORKER, WORKER, 23 * MS + 600 * US, 43 * MS);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 5 * MS, 46 * MS, WORKER, WORKER);
+    struct shares s = walked(WORKER, 46 * MS, NULL);
+    assert_int_equal(shares_of(&s, CAUSE_CPU_STARVED), 300 * US);
+    assert_int_equal(shares_of(&s, CAUSE_STORAGE), 41 * MS - 300 * US);
+    assert_int_equal(shares_of(&s, CAUSE_PREPARE), 3 * MS);
+}
+
+/* A thread of the launching process receives in pieces; what it does between them, bytes in flight,
+ * is the network's. The thread that it works for is woken with each piece. */
+static void pieces_of_a_collective_are_network(void **state)
+{
+    (void)state;
+    started(&t, 0, PIN, TRAINER, 1);
+    started(&t, 0, 102, TRAINER, 1);
+    for (int64_t at = 10 * MS; at < 90 * MS; at += 10 * MS) {
+        struct event_wait w = a_wait(PIN, TRAINER, TARGET_SOCKET, at, at + 9 * MS);
+        w.resource = STORE;
+        w.rx_during = 65536;
+        push(&t, w);
+        woken(&t, 102, TRAINER, TARGET_FUTEX, at + 500 * US, at + 9 * MS + 500 * US, PIN, TRAINER);
+    }
+    woken(&t, TRAINER, TRAINER, TARGET_FUTEX, 5 * MS, 9 * MS, 102, TRAINER);
+    woken(&t, TRAINER, TRAINER, TARGET_FUTEX, 10 * MS, 90 * MS, 102, TRAINER);
+    struct shares s = walked(102, 90 * MS, NULL);
+    assert_true(shares_of(&s, CAUSE_NETWORK) > 78 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_COLLECTIVE), 0);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
@@ -430,6 +471,8 @@ int main(void)
         T(targets_decide),
         T(a_first_turn_holds_the_start),
         T(work_inside_a_read_is_reading),
+        T(a_read_goes_on_without_a_core),
+        T(pieces_of_a_collective_are_network),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

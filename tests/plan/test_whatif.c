@@ -102,6 +102,39 @@ static void test_share_is_no_gain(void **state)
     replay_log_free(log);
 }
 
+/* Each item waits 2 ms for a core while most cores idle: no neighbour is there all the time, and with
+ * the reading away none fights for the cores. */
+static void test_idle_cores_have_no_neighbours(void **state)
+{
+    struct replay_log *log = replay_log_new(0);
+    struct replay_setup setup = {.cores = 2};
+    struct replay_learnt learnt;
+    struct error e;
+    int c = replay_consumer(log, 1, 0);
+    (void)state;
+    for (int64_t i = 0; i < STEPS; i++) {
+        struct replay_delivery d = {.start_ns = i * 30 * MS, .end_ns = (i + 1) * 30 * MS};
+        replay_delivery_add(&d, CAUSE_CPU_STARVED, 0, 2 * MS);
+        replay_delivery_add(&d, CAUSE_PREPARE, 0, 3 * MS);
+        replay_delivery_add(&d, CAUSE_STORAGE, 9, 25 * MS);
+        struct replay_step s = {.t0 = i ? d.start_ns + 5 * MS : 0, .t1 = d.end_ns, .end_ns = d.end_ns + 5 * MS,
+                                .delivery = replay_push_delivery(log, c, &d)};
+        replay_step_add(&s, REPLAY_DEVICE, CAUSE_NONE, 0, 5 * MS);
+        replay_step_add(&s, REPLAY_SYNC, CAUSE_NONE, 0, 5 * MS);
+        assert_true(replay_push_step(log, c, &s));
+    }
+    struct replay *r = replay_new(log, &setup, &e);
+    assert_true(replay_learnt(r, 0, &learnt));
+    assert_true(learnt.others > 0.5); /* who else could it be */
+    replay_free(r);
+    setup.busy = 0.12;
+    r = replay_new(log, &setup, &e);
+    assert_true(replay_learnt(r, 0, &learnt));
+    assert_true(learnt.others < 0.05);
+    replay_free(r);
+    replay_log_free(log);
+}
+
 static struct whatif_ledger ledger_of(int64_t span, int64_t compute, int64_t storage)
 {
     struct whatif_ledger l = {.span_ns = span};
@@ -380,6 +413,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_last_instant), cmocka_unit_test(test_share_is_no_gain),
+        cmocka_unit_test(test_idle_cores_have_no_neighbours),
         cmocka_unit_test(test_list),         cmocka_unit_test(test_order),
         cmocka_unit_test(test_faster),       cmocka_unit_test(test_more),
         cmocka_unit_test(test_untold),       cmocka_unit_test(test_busy_elsewhere),

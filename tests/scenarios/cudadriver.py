@@ -84,9 +84,12 @@ class Device:
         ctypes.memset(memory, 1, size)
         return c_void_p(ctypes.addressof(memory)), memory
 
-    def copy_in(self, to, host, size):
-        """A synchronous copy from host to device."""
-        self.call("cuMemcpyHtoD_v2", to, host, c_size_t(size))
+    def copy_in(self, to, host, size, pinned):
+        """From host to device; pinned memory need not be waited for."""
+        if pinned:
+            self.call("cuMemcpyHtoDAsync_v2", to, host, c_size_t(size), None)
+        else:
+            self.call("cuMemcpyHtoD_v2", to, host, c_size_t(size))
 
     def close(self):
         self.call("cuCtxDestroy_v2", self.context)

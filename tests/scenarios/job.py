@@ -202,7 +202,7 @@ class Trainer:
     def step(self, number):
         args, log = self.args, self.log
         if self.copy_bytes:
-            self.device.copy_in(self.on_device, self.host, self.copy_bytes)
+            self.device.copy_in(self.on_device, self.host, self.copy_bytes, self.args.pinned)
             log.mark("copy")
         if args.host_ms:
             burn(int(args.host_ms * MS))
