@@ -12,6 +12,7 @@ SELECT w.text AS "what @flight recorder",
        o.text AS "operation @flight recorder",
        x.text AS "other @flight recorder",
        r.text AS "ranks that differ @flight recorder",
+       nullif(count(*) OVER () - 1, 0) AS "other process groups that differ [count] @flight recorder",
        w.source AS "said in",
        coalesce(o.text, 'one operation') AS "_one",
        coalesce(x.text, 'another') AS "_other",
@@ -23,4 +24,4 @@ LEFT JOIN fact o ON o.kind = w.kind AND o.subject = w.subject AND o.name = 'oper
 LEFT JOIN fact x ON x.kind = w.kind AND x.subject = w.subject AND x.name = 'other'
 LEFT JOIN fact r ON r.kind = w.kind AND r.subject = w.subject AND r.name = 'ranks'
 WHERE w.kind = 'flight/mismatch' AND w.name = 'what'
-ORDER BY length(w.subject), w.subject LIMIT 4;
+ORDER BY length(w.subject), w.subject LIMIT 1;

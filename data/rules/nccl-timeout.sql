@@ -21,4 +21,4 @@ FROM fact s
 JOIN fact o ON o.kind = s.kind AND o.subject = s.subject AND o.name = 'operation'
 LEFT JOIN fact t ON t.kind = s.kind AND t.subject = s.subject AND t.name = 'seconds'
 WHERE s.kind = 'nccl/timeout' AND s.name = 'sequence'
-GROUP BY o.text, s.number ORDER BY s.number LIMIT 3;
+GROUP BY o.text, s.number ORDER BY s.number LIMIT 1;

@@ -2,7 +2,7 @@
 -- id: nccl-warning
 -- for: check report
 -- severity: warning
--- title: {_title}{_where}
+-- title: {_title}{_where}{_more}
 -- why: {_why}. NCCL says: {text}
 -- fix: {_fix}
 -- needs: nccl/lines
@@ -11,6 +11,9 @@
 SELECT t.text AS "text @NCCL log",
        c.number AS "times [count] @NCCL log",
        c.source AS "said in",
+       nullif(count(*) OVER () - 1, 0) AS "other kinds of warnings [count] @NCCL log",
+       CASE WHEN count(*) OVER () > 1 THEN printf(', and %d other warnings', count(*) OVER () - 1) ELSE '' END
+       AS "_more",
        coalesce(' on ' || h.text, '') AS "_where",
        w.column2 AS "severity",
        w.column3 AS "_title",
@@ -74,4 +77,4 @@ FROM (VALUES
 JOIN fact c ON c.kind = 'nccl/warning' AND c.subject = w.column1 AND c.name = 'count' AND c.number > 0
 LEFT JOIN fact t ON t.kind = c.kind AND t.subject = c.subject AND t.name = 'text'
 LEFT JOIN fact h ON h.kind = c.kind AND h.subject = c.subject AND h.name = 'host'
-ORDER BY w.column2 = 'critical' DESC, c.source LIMIT 8;
+ORDER BY w.column2 = 'critical' DESC, c.source LIMIT 1;

@@ -15,4 +15,4 @@ SELECT b.subject AS "communicator",
        printf('%d', b.number) AS "_behind"
 FROM fact b JOIN fact r ON r.kind = b.kind AND r.subject = b.subject AND r.name = 'behind_rank'
 WHERE b.kind = 'ras/comm' AND b.name = 'behind' AND b.number >= 3
-ORDER BY b.number DESC, b.subject LIMIT 3;
+ORDER BY b.number DESC, b.subject LIMIT 1;

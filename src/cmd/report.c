@@ -8,7 +8,8 @@ static const char help_text[] =
     "\n"
     "Prints the report of a recording, or of what another tool recorded: a trace of the PyTorch\n"
     "profiler (.json, .json.gz). What a file is, its content says. Several such files are the\n"
-    "ranks of one job.\n"
+    "ranks of one job. So does it read debug logs of NCCL and RCCL, dumps of PyTorch's flight\n"
+    "recorder, JSON of NCCL RAS and Inspector, and scrapes of Prometheus exporters.\n"
     "\n"
     "      --json           as JSON (gpufeed.report/1, doc/report.schema.json)\n"
     "      --html FILE      write one self-contained HTML page to FILE\n"
@@ -25,7 +26,10 @@ static const char help_text[] =
     "  gpufeed report job.gpufeed --json | jq .verdict\n"
     "  gpufeed report job.gpufeed --html job.html\n"
     "  gpufeed report trace.json.gz\n"
-    "  gpufeed report rank*.json.gz --price 98\n";
+    "  gpufeed report rank*.json.gz --price 98\n"
+    "  gpufeed report nccl-*.log\n"
+    "  gpufeed report /tmp/nccl_trace_rank_*\n"
+    "  gpufeed report before.prom after.prom\n";
 
 static const struct option long_options[] = {SHOW_OPTIONS, {"help", no_argument, NULL, 'h'}, {0}};
 

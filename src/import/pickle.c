@@ -343,6 +343,8 @@ const struct value *pickle_read(struct values *v, const char *bytes, size_t size
         give_up(&r, "it ends before its end mark");
     if (r.depth != 1)
         give_up(&r, "it does not leave one value");
+    else if (r.stack[0]->mark == MAKER)
+        give_up(&r, "it holds what is no plain data");
     const struct value *root = r.wrong ? NULL : r.stack[0];
     if (r.wrong)
         error_set(e, STATUS_INPUT, "\"%s\": the pickle is not read from byte %td on: %s", path,

@@ -75,6 +75,7 @@ void report_clear(struct report *r)
     for (size_t i = 0; i < r->finding_count; i++)
         clear_finding(&r->findings[i]);
     clear_evidence(&r->evidence);
+    clear_evidence(&r->communication);
     clear_texts(r->chain_resources, r->chain_count);
     clear_texts(r->notes, r->note_count);
     free(r->accelerators);

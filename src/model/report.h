@@ -100,6 +100,7 @@ struct report {
     int exit_code; /* of the measured command; -1 unknown */
     struct report_tool tool;
     struct evidence_list evidence; /* facts of machine and job worth showing */
+    struct evidence_list communication; /* what the ranks talk over: a line each, name and text */
     struct report_accelerator *accelerators;
     size_t accelerator_count, accelerator_cap;
     struct report_row *rows; /* sorted: accelerator, then ns descending */

@@ -31,6 +31,9 @@ int fill_notes(struct recording *db, struct report *r, struct error *e);
 /* The facts worth showing (a table in fill_facts.c). */
 int fill_facts(struct recording *db, struct report *r, struct error *e);
 
+/* What the ranks talk over, where logs of it were read. */
+int fill_communication(struct recording *db, struct report *r, struct error *e);
+
 int fill_no_memory(struct recording *db, struct error *e);
 /* Adds a note; false: out of memory. */
 bool fill_note(struct report *r, const char *line);

@@ -23,6 +23,7 @@ static const struct {
     {"launch", "count", "kernel launches"},
     {"launch", "mean_kernel_us", "mean kernel"},
     {"checkpoint", "count", "checkpoints"},
+    {"metric", "value", "metric"},
     {"gpu", "power_mean_w", "mean power"},
     {"gpu", "utilisation_nvml", "utilisation as NVML counts it"},
 };

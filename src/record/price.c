@@ -22,7 +22,7 @@ struct priced {
     size_t order; /* in which the rules gave it */
 };
 
-/* Info last; else the larger gain alone first, unknown gains after known ones. */
+/* Info last; else the larger gain alone first, unknown gains after known ones, the more severe before others. */
 static int by_gain(const void *pa, const void *pb)
 {
     const struct priced *a = pa, *b = pb;
@@ -34,6 +34,8 @@ static int by_gain(const void *pa, const void *pb)
     double gb = isfinite(b->fix.gain_ns) ? b->fix.gain_ns : -1;
     if (ga != gb)
         return ga > gb ? -1 : 1;
+    if (a->finding.severity != b->finding.severity)
+        return a->finding.severity > b->finding.severity ? -1 : 1;
     return a->order < b->order ? -1 : a->order > b->order;
 }
 

@@ -20,7 +20,9 @@ static int fill_tables(struct recording *db, struct report *r, struct error *e)
         status = fill_chains(db, &meta, r, e);
     if (!status)
         status = fill_notes(db, r, e);
-    return status ? status : fill_facts(db, r, e);
+    if (!status)
+        status = fill_facts(db, r, e);
+    return status ? status : fill_communication(db, r, e);
 }
 
 static int find(struct recording *db, const struct record_options *o, struct price_log *log,

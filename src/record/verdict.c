@@ -231,10 +231,14 @@ static char *sentence(const struct report *r, const struct sums *s, const char *
     struct str out = {0};
     double faster = r->verdict.faster_accelerator_max_speedup;
     if (!r->accelerator_count || s->total <= 0) {
-        str_add(&out, devices_unseen(r) ? "What the job did on its accelerators was not seen."
+        str_add(&out, devices_unseen(r) && r->mode && !strcmp(r->mode, "foreign trace")
+                          ? "These files hold no device activity."
+                      : devices_unseen(r) ? "What the job did on its accelerators was not seen."
                       : foreign(r)      ? "The trace shows no work of an accelerator."
                       : r->cut_short    ? "The recording ends before an accelerator was seen."
                                         : "The job never held an accelerator.");
+        if (first_fix(r) && first_fix(r)->title)
+            str_addf(&out, " %s.", first_fix(r)->title);
     } else {
         add_gpus(&out, r);
         str_addf(&out, " computed %s of %s",

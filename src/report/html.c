@@ -212,6 +212,7 @@ void report_html(const struct report *r, struct str *out)
         html_chains(out, r);
     html_findings(out, r);
     html_money(out, r, &s);
+    html_communication(out, r);
     html_facts(out, r);
     add_end(out, r);
     sum_clear(&s);

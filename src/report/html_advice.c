@@ -68,14 +68,11 @@ void html_findings(struct str *out, const struct report *r)
     html_card_end(out);
 }
 
-void html_facts(struct str *out, const struct report *r)
+static void add_table(struct str *out, const struct evidence_list *l)
 {
-    if (!r->evidence.count)
-        return;
-    html_card(out, "Facts", "of the machine and the job");
     str_add(out, "<table class=\"facts\">\n");
-    for (size_t i = 0; i < r->evidence.count; i++) {
-        const struct evidence_item *e = &r->evidence.items[i];
+    for (size_t i = 0; i < l->count; i++) {
+        const struct evidence_item *e = &l->items[i];
         str_add(out, "<tr>");
         html_element(out, "td", NULL, e->name);
         str_add(out, "<td>");
@@ -85,5 +82,22 @@ void html_facts(struct str *out, const struct report *r)
         str_add(out, "</tr>\n");
     }
     str_add(out, "</table>\n");
+}
+
+void html_communication(struct str *out, const struct report *r)
+{
+    if (!r->communication.count)
+        return;
+    html_card(out, "Communication", "what the ranks talk over");
+    add_table(out, &r->communication);
+    html_card_end(out);
+}
+
+void html_facts(struct str *out, const struct report *r)
+{
+    if (!r->evidence.count)
+        return;
+    html_card(out, "Facts", "of the machine and the job");
+    add_table(out, &r->evidence);
     html_card_end(out);
 }

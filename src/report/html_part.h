@@ -47,5 +47,6 @@ void html_chains(struct str *out, const struct report *r);
 void html_findings(struct str *out, const struct report *r);
 void html_money(struct str *out, const struct report *r, const struct sum *s);
 void html_facts(struct str *out, const struct report *r);
+void html_communication(struct str *out, const struct report *r);
 
 #endif

@@ -32,6 +32,16 @@ static void top_evidence(struct json *j, const struct report *r)
     json_array_end(j);
 }
 
+static void communication(struct json *j, const struct report *r)
+{
+    if (!r->communication.count)
+        return;
+    json_key(j, "communication");
+    json_array(j);
+    json_part_evidence(j, &r->communication);
+    json_array_end(j);
+}
+
 static void tool(struct json *j, const struct report_tool *t)
 {
     json_key(j, "tool");
@@ -192,6 +202,7 @@ void report_json(const struct report *r, struct str *out)
     tool(&j, &r->tool);
     json_knumber(&j, "span_seconds", unit_seconds(r->span_ns));
     top_evidence(&j, r);
+    communication(&j, r);
     accelerators(&j, r);
     ledger(&j, r);
     chains(&j, r);

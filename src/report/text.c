@@ -13,14 +13,14 @@ enum { WIDTH_DEFAULT = 100, WIDTH_MIN = 60, WIDTH_MAX = 160, LINES_DEFAULT = 40 
 
 /* How much each part may take; tried from the roomiest on until the page fits. */
 struct room {
-    int groups, waits, chain, findings, fix, because, notes, note, verdict;
+    int groups, waits, chain, findings, fix, because, notes, note, verdict, links;
 };
 
 /* The exact fix goes last. */
 static const struct room rooms[] = {
-    {4, 8, 4, 5, 4, 2, 5, 3, 6}, {4, 6, 4, 4, 4, 1, 4, 2, 6}, {4, 6, 3, 3, 4, 1, 3, 2, 6},
-    {4, 5, 3, 3, 4, 0, 3, 2, 6}, {4, 4, 2, 3, 3, 0, 3, 1, 6}, {3, 4, 2, 2, 3, 0, 2, 1, 5},
-    {2, 3, 2, 2, 2, 0, 2, 1, 5}, {2, 3, 1, 2, 1, 0, 1, 1, 4},
+    {4, 8, 4, 5, 4, 2, 5, 3, 6, 16}, {4, 6, 4, 4, 4, 1, 4, 2, 6, 12}, {4, 6, 3, 3, 4, 1, 3, 2, 6, 10},
+    {4, 5, 3, 3, 4, 0, 3, 2, 6, 8}, {4, 4, 2, 3, 3, 0, 3, 1, 6, 6}, {3, 4, 2, 2, 3, 0, 2, 1, 5, 5},
+    {2, 3, 2, 2, 2, 0, 2, 1, 5, 4}, {2, 3, 1, 2, 1, 0, 1, 1, 4, 3},
 };
 #define ROOMS (sizeof(rooms) / sizeof(rooms[0]))
 
@@ -249,6 +249,25 @@ static void put_chain(struct text *t)
     page_wrap(p, TONE_PLAIN, "  ", str_text(s), t->room->chain);
 }
 
+static void put_communication(struct text *t)
+{
+    struct page *p = &t->page;
+    const struct evidence_list *l = &t->r->communication;
+    size_t shown = l->count < (size_t)t->room->links ? l->count : (size_t)t->room->links;
+    if (!l->count)
+        return;
+    page_heading(p, "Communication");
+    for (size_t i = 0; i < shown; i++) {
+        struct str *s = scratch(p);
+        str_addf(s, "%s: %s", l->items[i].name, l->items[i].text ? l->items[i].text : "");
+        page_wrap(p, TONE_PLAIN, "  ", str_text(s), 2);
+    }
+    if (shown < l->count) {
+        str_addf(p->out, "  %zu more lines: report --json or --html has them", l->count - shown);
+        page_end(p);
+    }
+}
+
 static enum tone severity_tone(enum severity s)
 {
     return s == SEVERITY_CRITICAL ? TONE_BAD : s == SEVERITY_WARNING ? TONE_WARN : TONE_GOOD;
@@ -354,6 +373,7 @@ static void put_page(struct text *t)
     put_waits(t);
     put_unknown(t);
     put_chain(t);
+    put_communication(t);
     put_findings(t);
     put_notes(t);
     put_verdict(t);
