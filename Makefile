@@ -5,7 +5,7 @@ SHELL := /bin/bash
 # What the build needs; after -- what the wait chain needs (without it the sampler does its work).
 PACKAGES := meson ninja-build gcc pkg-config python3 libsqlite3-dev zlib1g-dev
 WAIT_CHAIN := clang llvm libbpf-dev 'bpftool|linux-tools-generic' libelf-dev
-TEST_PACKAGES := libcmocka-dev python3-pytest python3-jsonschema libfuse3-dev fuse3 iproute2 util-linux
+TEST_PACKAGES := libcmocka-dev libyajl-dev python3-pytest python3-jsonschema libfuse3-dev fuse3 iproute2 util-linux
 SOURCES := git ls-files '*.c' '*.h'
 
 .PHONY: all demo test scenarios bench sanitize dist install clean format format-check check deps test-deps

@@ -13,7 +13,7 @@
 #include "import/scan.h"
 #include "import/trace.h"
 
-#define KINETO_NAMES 256u /* slots of the cache of operators' names */
+#define KINETO_NAMES 1024u /* slots of the cache of names */
 
 struct kineto {
     struct scan scan;
@@ -32,9 +32,11 @@ struct kineto {
     } device[SINK_DEVICES];
     char all_named[96]; /* the name that all of them have; "" none told */
     bool names_differ;
-    struct {
-        uint64_t key;
-        uint32_t resource;
+    struct kineto_name {
+        uint64_t key;      /* hash of the whole name; 0: free */
+        uint32_t resource; /* of operators: its number in the sink */
+        uint8_t known;     /* enum: what was found out already */
+        bool comm, host_copy, pageable;
     } names[KINETO_NAMES];
 };
 

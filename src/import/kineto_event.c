@@ -222,14 +222,47 @@ static bool times(struct kineto *k, const struct event_in *ev, int64_t *t0, int6
     return !reason;
 }
 
-/* Kernel names are long, few and repeated; the class looks at the first bytes only. */
-static bool is_comm(const struct kineto *k, const struct event_in *ev)
+/* Eight bytes at a time; what is beyond the text in memory is masked off. */
+static uint64_t hash_of(const char *text, size_t len)
 {
-    char head[257];
-    size_t n = ev->name.len < sizeof(head) - 1 ? ev->name.len : sizeof(head) - 1;
-    memcpy(head, text_at(k, ev->name), n);
-    head[n] = '\0';
-    return kernel_is_comm(head);
+    uint64_t h = len * UINT64_C(0x9e3779b97f4a7c15) + 1, word;
+    for (; len >= 8; text += 8, len -= 8) {
+        memcpy(&word, text, 8);
+        h = (h ^ word) * UINT64_C(0xff51afd7ed558ccd);
+        h ^= h >> 32;
+    }
+    word = 0;
+    memcpy(&word, text, len);
+    h = (h ^ word) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return (h ^ h >> 29) | 1;
+}
+
+enum known { KNOWN_OPERATOR = 1, KNOWN_KERNEL = 2, KNOWN_COPY = 4 };
+
+/* Names are long, few and repeated. What was found out of one stays in its slot, until another takes it. */
+static struct kineto_name *remembered(struct kineto *k, struct piece p, enum known what, bool *known)
+{
+    uint64_t key = hash_of(text_at(k, p), p.len);
+    struct kineto_name *n = &k->names[key >> 8 & (KINETO_NAMES - 1)];
+    if (n->key != key)
+        *n = (struct kineto_name){.key = key};
+    *known = n->known & what;
+    n->known |= (uint8_t)what;
+    return n;
+}
+
+static bool is_comm(struct kineto *k, const struct event_in *ev)
+{
+    bool known;
+    char name[257];
+    struct kineto_name *n = remembered(k, ev->name, KNOWN_KERNEL, &known);
+    if (!known) { /* the class looks at the first bytes only */
+        size_t len = ev->name.len < sizeof(name) - 1 ? ev->name.len : sizeof(name) - 1;
+        memcpy(name, text_at(k, ev->name), len);
+        name[len] = '\0';
+        n->comm = kernel_is_comm(name);
+    }
+    return n->comm;
 }
 
 static bool add_collective(struct kineto *k, const struct event_in *ev, int64_t ns)
@@ -244,13 +277,19 @@ static bool add_collective(struct kineto *k, const struct event_in *ev, int64_t 
 }
 
 /* "Memcpy HtoD (Pageable -> Device)", "Memcpy DtoH (Device -> Pinned)", AMD "CopyHostToDevice". */
-static void describe_copy(const struct kineto *k, const struct event_in *ev, struct trace_span *s)
+static void describe_copy(struct kineto *k, const struct event_in *ev, struct trace_span *s)
 {
     const char *name = text_at(k, ev->name);
-    size_t n = ev->name.len;
-    s->host_copy = contains(name, n, "HtoD") || contains(name, n, "DtoH") ||
-                   contains(name, n, "HostToDevice") || contains(name, n, "DeviceToHost");
-    s->pageable = s->host_copy && contains(name, n, "Pageable");
+    size_t len = ev->name.len;
+    bool known;
+    struct kineto_name *n = remembered(k, ev->name, KNOWN_COPY, &known);
+    if (!known) {
+        n->host_copy = contains(name, len, "HtoD") || contains(name, len, "DtoH") ||
+                       contains(name, len, "HostToDevice") || contains(name, len, "DeviceToHost");
+        n->pageable = n->host_copy && contains(name, len, "Pageable");
+    }
+    s->host_copy = n->host_copy;
+    s->pageable = n->pageable;
     s->bytes = ev->bytes > 0 ? (uint64_t)ev->bytes : 0;
 }
 
@@ -277,23 +316,17 @@ static bool take_span(struct kineto *k, const struct event_in *ev, int64_t t0, i
     return true;
 }
 
-/* A number for an operator's name; the few that a job uses stay in a small cache. */
+/* A number for an operator's name. */
 static uint32_t name_of(struct kineto *k, struct piece p)
 {
     char text[96];
-    const char *at = text_at(k, p);
-    uint64_t head = 0, tail = 0;
-    size_t n = p.len < sizeof(head) ? p.len : sizeof(head);
-    memcpy(&head, at, n);
-    memcpy(&tail, at + p.len - n, n);
-    uint64_t key = (head * UINT64_C(0x9e3779b97f4a7c15)) ^ (tail * UINT64_C(0xc2b2ae3d27d4eb4f)) ^ p.len;
-    size_t slot = (key ^ key >> 29) % KINETO_NAMES;
-    if (k->names[slot].key == key && k->names[slot].resource)
-        return k->names[slot].resource;
-    scan_text(at, p.len, text, sizeof(text));
-    k->names[slot].key = key;
-    k->names[slot].resource = sink_resource(k->sink, text);
-    return k->names[slot].resource;
+    bool known;
+    struct kineto_name *n = remembered(k, p, KNOWN_OPERATOR, &known);
+    if (!known) {
+        scan_text(text_at(k, p), p.len, text, sizeof(text));
+        n->resource = sink_resource(k->sink, text);
+    }
+    return n->resource;
 }
 
 static bool begins(const struct kineto *k, const struct event_in *ev, const char *prefix)

@@ -438,12 +438,87 @@ enum scan_token scan_next(struct scan *s)
     }
 }
 
+/* ---- skipping ---- */
+
+/* Past the string at p, or NULL: it needs a closer look (escapes, bytes beyond ASCII, the buffer's end). */
+static inline const char *past_plain(const char *p)
+{
+    unsigned high = 0;
+    p = plain_end(p + 1, &high);
+    return *p == '"' && !high ? p + 1 : NULL;
+}
+
+static inline const char *past_plain_value(const char *p)
+{
+    switch (*p) {
+    case '"':
+        return past_plain(p);
+    case 't':
+        return memcmp(p, "true", 4) ? NULL : p + 4;
+    case 'f':
+        return memcmp(p, "false", 5) ? NULL : p + 5;
+    case 'n':
+        return memcmp(p, "null", 4) ? NULL : p + 4;
+    default:
+        return past_number(p);
+    }
+}
+
+static inline const char *past_plain_key(const char *p)
+{
+    if (*p != '"' || !(p = past_plain(p)))
+        return NULL;
+    p = skip_space(p);
+    return *p == ':' ? skip_space(p + 1) : NULL;
+}
+
+/*
+ * Takes plain tokens after a value until `depth` is reached, without telling what they are. Stops before the
+ * first that is not plain, or that is near the end of the buffer: scan_next takes that one, or says what is
+ * wrong with it. p only moves on when a whole token (comma, key and value) was plain.
+ */
+static void skip_plain(struct scan *s, int depth)
+{
+    const char *p = s->at, *limit = s->end - AHEAD;
+    while (p < limit && s->depth > depth && s->expect == NEXT) {
+        const char *q = skip_space(p);
+        bool object = is_object(s);
+        if (*q == (object ? '}' : ']')) {
+            s->at = q;
+            close_one(s, *q);
+            p = s->at;
+            continue;
+        }
+        if (*q != ',')
+            break;
+        q = skip_space(q + 1);
+        if (object && !(q = past_plain_key(q)))
+            break;
+        if (*q == '{' || *q == '[') {
+            if (s->depth == SCAN_DEPTH_MAX || q >= s->end)
+                break;
+            s->at = q;
+            open_one(s, *q == '{');
+            p = s->at;
+            break;
+        }
+        if (!(q = past_plain_value(q)) || q >= s->end)
+            break;
+        p = q;
+    }
+    if (p > s->at)
+        s->at = p;
+}
+
 bool scan_skip_rest(struct scan *s)
 {
     int depth = s->depth - 1;
-    while (s->depth > depth)
+    while (s->depth > depth) {
         if (scan_next(s) == SCAN_ERROR)
             return false;
+        if (s->expect == NEXT && (size_t)(s->end - s->at) > AHEAD)
+            skip_plain(s, depth);
+    }
     return true;
 }
 

@@ -103,8 +103,34 @@ static int exponent(const char *p, const char *end)
     return minus ? -v : v;
 }
 
+/* Numbers of up to 18 characters without sign and exponent, of which no more than `shift` are after the point:
+ * nearly all. */
+static bool short_decimal(const char *text, size_t len, int shift, int64_t *ret)
+{
+    static const int64_t powers[] = {1, 10, 100, 1000};
+    int64_t v = 0;
+    size_t i = 0;
+    if (len > 18 || shift > 3 || shift < 0)
+        return false;
+    for (; i < len && (unsigned char)(text[i] - '0') < 10; i++)
+        v = v * 10 + (text[i] - '0');
+    if (i < len) {
+        if (text[i] != '.' || len - i - 1 > (size_t)shift)
+            return false;
+        for (i++; i < len; i++, shift--) {
+            if ((unsigned char)(text[i] - '0') >= 10)
+                return false;
+            v = v * 10 + (text[i] - '0');
+        }
+    }
+    *ret = v * powers[shift];
+    return len > 0;
+}
+
 bool scan_decimal(const char *text, size_t len, int shift, int64_t *ret)
 {
+    if (short_decimal(text, len, shift, ret))
+        return true;
     const char *p = text, *end = text + len;
     bool minus = p < end && *p == '-', point = false;
     uint64_t v = 0;
