@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """What gpufeed costs and how fast its parts are; see bench/README.md. bench.py BUILD [PART...]
 
-Parts: job saturated cost size hour ledger probe waits; none named: all.
+Parts: job saturated cost size hour ledger imports probe waits; none named: all.
 """
+import json
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import own_cost
 from figures import Figures, rotated, slowdown
@@ -25,6 +27,7 @@ OWN_MAX = 0.03
 PEAK_MIB_MAX = 64
 SPANS_MIN = 3e6
 HOUR_MIB_MAX = 4
+IMPORT_MIB_MAX = 256
 DELIVERIES_MAX = 3 << 19  # bytes that a recording keeps of them (record/record.h)
 
 ROUNDS = 3 if SHORT else 10
@@ -202,7 +205,55 @@ def waits(place, figures):
                       float(both) <= 100 * OWN_MAX, "3 % of a core")
 
 
-PARTS = {part.__name__: part for part in (job, saturated, cost, size, hour, ledger, probe, waits)}
+def hta_seconds(place, trace):
+    """What Holistic Trace Analysis takes to load a trace, in a Python that has it; None: nowhere."""
+    script = ("import sys, time\nfrom hta.trace_analysis import TraceAnalysis\nt = time.monotonic()\n"
+              "TraceAnalysis(trace_files={0: sys.argv[1]}, trace_dir='')\nprint('took', time.monotonic() - t)")
+    for python in filter(None, [os.environ.get("HTA_PYTHON"), sys.executable]):
+        done = subprocess.run([python, "-c", script, trace], capture_output=True, text=True, check=False,
+                              cwd=place.scratch)
+        took = re.search(r"^took ([\d.]+)", done.stdout, re.M)
+        if took:
+            return float(took[1])
+    return None
+
+
+def imports(place, figures):
+    """A trace as yajl's bare tokenizer reads it, our scanner, the whole import, plain and compressed."""
+    mib, rounds_ = (200, "3") if SHORT else (2048, "3")
+    path = place.file(".json")
+    with open(path, "wb") as out:
+        subprocess.run([str(place.build / "bench/make_trace"), str(mib)], stdout=out, check=True)
+    report = subprocess.run([str(place.build / "gpufeed"), "report", path, "--json"], check=True,
+                            stdout=subprocess.PIPE)
+    peak = json.loads(report.stdout)["tool"]["peak_rss_bytes"] / 2**20
+    figures.bound(f"peak memory of reading a trace of {mib} MiB", f"{peak:.0f} MiB", peak <= IMPORT_MIB_MAX,
+                  "256 MiB")
+    if not (place.build / "bench/bench_import").exists():
+        figures.skip("speed of imports", "needs libyajl-dev")
+        return
+    text = program(place, "bench_import", path, rounds_)
+    speeds = text.splitlines()[1].strip()
+    for key, name, least in (("scan_of_yajl", "our JSON scanner to yajl's tokenizer", 2),
+                             ("import_of_yajl", "a whole import to yajl's tokenizer", 0.7),
+                             ("gzip_of_slower", "a compressed import to the slower of zlib and import", 0.85)):
+        ratio = float(re.search(rf"^{key} ([\d.]+)", text, re.M)[1])
+        figures.bound(name, f"{ratio:.2f} times as fast ({speeds})", ratio >= least, f"{least}")
+    os.unlink(path)
+    with open(path, "wb") as out:
+        subprocess.run([str(place.build / "bench/make_trace"), "50"], stdout=out, check=True)
+    theirs = hta_seconds(place, path)
+    if theirs is None:
+        figures.skip("Holistic Trace Analysis", "not installed; HTA_PYTHON may name a Python that has it")
+        return
+    begin = time.monotonic()
+    subprocess.run([str(place.build / "gpufeed"), "report", path], check=True, stdout=subprocess.DEVNULL)
+    ours = time.monotonic() - begin
+    figures.bound("a report of a 50 MiB trace to loading it in Holistic Trace Analysis",
+                  f"{theirs / ours:.0f} times as fast ({ours:.2f} s, {theirs:.2f} s)", theirs / ours >= 25, "25")
+
+
+PARTS = {part.__name__: part for part in (job, saturated, cost, size, hour, ledger, imports, probe, waits)}
 
 
 def stop(number, _):

@@ -9,6 +9,9 @@
 #include <string.h>
 #include <strings.h>
 
+/* Distinct ones; a job has a handful. */
+#define COLLECTIVES_MAX 200u
+
 /* Names of torch's scalar types (c10/core/ScalarType.h) and of NCCL's. */
 static uint64_t bytes_of(const char *dtype)
 {
@@ -52,7 +55,7 @@ void collective_name(const char *name, const char *kernel, const char *dtype, in
 bool collectives_add(struct collectives *c, const char *name, const char *dtype, int64_t elements,
                      int64_t ns)
 {
-    uint32_t number = intern_put(&c->names, name);
+    uint32_t number = intern_put(&c->names, c->names.count < COLLECTIVES_MAX ? name : "other collectives");
     size_t before = c->cap;
     if (!number || !mem_grow((void **)&c->sum, &c->cap, number, sizeof(*c->sum)))
         return false;

@@ -12,7 +12,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define BLOCKS 4 /* one is read, the others are filled meanwhile */
+/* One is read, the others are filled ahead: enough that neither thread waits for the scheduler. A thread that
+ * found them all full goes on when half of them are free. */
+#define BLOCKS 16
 #define INPUT ((size_t)64 << 10)
 
 struct inflate {
@@ -109,8 +111,9 @@ static void *run(void *arg)
     bool more = true;
     while (more) {
         pthread_mutex_lock(&f->lock);
-        while (!f->stop && f->filled - f->taken >= BLOCKS - 1)
-            pthread_cond_wait(&f->changed, &f->lock);
+        if (f->filled - f->taken >= BLOCKS - 1)
+            while (!f->stop && f->filled - f->taken > BLOCKS / 2)
+                pthread_cond_wait(&f->changed, &f->lock);
         size_t at = f->filled % BLOCKS;
         bool stop = f->stop;
         pthread_mutex_unlock(&f->lock);
@@ -160,7 +163,8 @@ int inflate_next(struct inflate *f, const char **bytes, size_t *size, struct err
         size_t at = f->taken++ % BLOCKS;
         *bytes = f->block[at];
         *size = f->size[at];
-        pthread_cond_signal(&f->changed);
+        if (f->filled - f->taken == BLOCKS / 2)
+            pthread_cond_signal(&f->changed);
     }
     pthread_mutex_unlock(&f->lock);
     if (*size || !f->error.status)

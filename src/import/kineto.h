@@ -14,6 +14,7 @@
 #include "import/trace.h"
 
 #define KINETO_NAMES 1024u /* slots of the cache of names */
+#define KINETO_OPERATORS 20000u /* distinct names; PyTorch has some 3,000 operators */
 
 struct kineto {
     struct scan scan;
@@ -26,6 +27,7 @@ struct kineto {
     bool single_loader, multi_loader;
     uint64_t cpu_events;
     uint32_t steps;
+    uint32_t operators, last_operator; /* distinct names so far; the largest number of one */
     struct {
         char name[96];       /* "" unknown */
         int64_t sms, memory; /* 0 or less: unknown */

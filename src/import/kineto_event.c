@@ -28,12 +28,10 @@ struct event_in {
 
 /* ---- words ---- */
 
+/* Capitals count as small letters. */
 static bool word_is(const struct scan *s, const char *word)
 {
-    size_t n = strlen(word);
-    if (s->len != n)
-        return false;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < s->len; i++) {
         char c = s->text[i];
         if ((c >= 'A' && c <= 'Z' ? c | 0x20 : c) != word[i])
             return false;
@@ -44,16 +42,19 @@ static bool word_is(const struct scan *s, const char *word)
 /* Spellings of 2021 ("Kernel", "Runtime", "Operator") and since; of NVIDIA, AMD and Intel. */
 static enum category category_of(const struct scan *s)
 {
+#define ROW(name, category) {name, sizeof(name) - 1, category}
     static const struct {
         const char *name;
+        size_t len;
         enum category category;
-    } rows[] = {{"cpu_op", CODE}, {"kernel", KERNEL}, {"cuda_runtime", RUNTIME},
-                {"user_annotation", ANNOTATION}, {"operator", CODE}, {"runtime", RUNTIME},
-                {"gpu_memcpy", MEMCPY}, {"gpu_memset", MEMSET}, {"memcpy", MEMCPY},
-                {"memset", MEMSET}, {"cuda_driver", RUNTIME}, {"hip_runtime", RUNTIME},
-                {"xpu_runtime", RUNTIME}, {"xpu_driver", RUNTIME}};
+    } rows[] = {ROW("cpu_op", CODE), ROW("kernel", KERNEL), ROW("cuda_runtime", RUNTIME),
+                ROW("user_annotation", ANNOTATION), ROW("operator", CODE), ROW("runtime", RUNTIME),
+                ROW("gpu_memcpy", MEMCPY), ROW("gpu_memset", MEMSET), ROW("memcpy", MEMCPY),
+                ROW("memset", MEMSET), ROW("cuda_driver", RUNTIME), ROW("hip_runtime", RUNTIME),
+                ROW("xpu_runtime", RUNTIME), ROW("xpu_driver", RUNTIME)};
+#undef ROW
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if (word_is(s, rows[i].name))
+        if (rows[i].len == s->len && word_is(s, rows[i].name))
             return rows[i].category;
     return OTHER;
 }
@@ -316,15 +317,20 @@ static bool take_span(struct kineto *k, const struct event_in *ev, int64_t t0, i
     return true;
 }
 
-/* A number for an operator's name. */
+/* A number for an operator's name; 0 once there are more than any framework has. */
 static uint32_t name_of(struct kineto *k, struct piece p)
 {
     char text[96];
     bool known;
     struct kineto_name *n = remembered(k, p, KNOWN_OPERATOR, &known);
-    if (!known) {
+    if (!known && k->operators < KINETO_OPERATORS) {
         scan_text(text_at(k, p), p.len, text, sizeof(text));
+        uint32_t before = k->last_operator;
         n->resource = sink_resource(k->sink, text);
+        if (n->resource > before) {
+            k->last_operator = n->resource;
+            k->operators++;
+        }
     }
     return n->resource;
 }
@@ -405,7 +411,7 @@ static bool phase_known(char c)
 static bool interpret(struct kineto *k, const struct event_in *ev)
 {
     int64_t t0 = 0, ns = 0;
-    if (!phase_known(ev->phase))
+    if (ev->phase != 'X' && !phase_known(ev->phase))
         sink_skip(k->sink, ev->phase ? "events of an unknown phase" : "events without a phase", 1);
     if (ev->phase == 'B' || ev->phase == 'E')
         sink_skip(k->sink, "begin and end events", 1);
@@ -421,6 +427,12 @@ static bool interpret(struct kineto *k, const struct event_in *ev)
     return true;
 }
 
+/* Flows, instants and ranges that are not looked at: most of a trace with stacks. */
+static bool is_nothing(const struct event_in *ev, bool category_told)
+{
+    return ev->phase && ev->phase != 'M' && (ev->phase != 'X' || (category_told && ev->category == OTHER));
+}
+
 bool kineto_event(struct kineto *k)
 {
     struct scan *s = &k->scan;
@@ -428,9 +440,15 @@ bool kineto_event(struct kineto *k)
     bool category_told = false;
     enum scan_token t;
     scan_pin(s);
-    while ((t = scan_next(s)) == SCAN_KEY)
+    while ((t = scan_next(s)) == SCAN_KEY) {
         if (!take_field(k, &ev, &category_told))
             return false;
+        if (is_nothing(&ev, category_told)) {
+            scan_unpin(s);
+            t = scan_skip_rest(s) ? SCAN_OBJECT_END : SCAN_ERROR;
+            break;
+        }
+    }
     bool ok = t == SCAN_OBJECT_END && interpret(k, &ev);
     if (!ok && !s->error->status)
         error_set(s->error, STATUS_MEMORY, "\"%s\": out of memory", source_path(s->source));

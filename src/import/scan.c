@@ -14,6 +14,9 @@
 /* A token begins only when this much is at hand, or all there is: most need no second look. */
 #define AHEAD ((size_t)4 << 10)
 
+/* White space may have used that up: then at least a word must be whole. Texts and numbers see to themselves. */
+#define WORD_MAX 16
+
 enum expect { VALUE, FIRST_VALUE, FIRST_KEY, NEXT, NOTHING };
 
 void scan_init(struct scan *s, struct source *source, struct error *error)
@@ -356,8 +359,10 @@ static inline bool settle(struct scan *s)
         if (__builtin_expect((size_t)(s->end - s->at) < AHEAD && !s->ended, 0) && !refill(s))
             return false;
         s->at = skip_space(s->at);
-        if (__builtin_expect(s->at < s->end || s->ended, 1))
+        if (__builtin_expect(s->end - s->at >= WORD_MAX || s->ended, 1))
             return true;
+        if (!refill(s))
+            return false;
     }
 }
 

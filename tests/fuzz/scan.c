@@ -57,7 +57,7 @@ static int by_yajl(const uint8_t *data, size_t size, struct said *s)
     return ok;
 }
 
-static int by_scan(const char *path, int skip, struct said *said, struct scan *ret)
+static int by_scan(const char *path, int skip, struct said *said, struct scan *ret, int *trailing)
 {
     static const char kinds[] = "!.{}[]ksntf0";
     struct error e = {0};
@@ -75,6 +75,7 @@ static int by_scan(const char *path, int skip, struct said *said, struct scan *r
         }
     }
     *ret = s;
+    *trailing = strstr(e.text, "more after the end") != NULL;
     scan_clear(&s);
     source_close(source);
     return t == SCAN_END;
@@ -92,16 +93,22 @@ static void compare(const uint8_t *data, size_t size, const char *path)
 {
     struct said ours = {0}, skipped = {0}, theirs = {0};
     struct scan s, k;
-    int got = by_scan(path, 0, &ours, &s), quick = by_scan(path, 1, &skipped, &k);
+    int trailing;
+    int got = by_scan(path, 0, &ours, &s, &trailing), quick = by_scan(path, 1, &skipped, &k, &trailing);
     if (got < 0)
         return;
     demand(got == quick, "reading and skipping do not agree");
     demand(!got || (s.bad_utf8 == k.bad_utf8 && s.nans == k.nans), "reading and skipping count differently");
     int want = by_yajl(data, size, &theirs);
-    if (s.bad_utf8 || s.nans || theirs.deepest > SCAN_DEPTH_MAX ||
+    /* the library overlooks a text that begins after the value and does not end, and takes \v and \f for blanks */
+    if (trailing || memchr(data, '\v', size) || memchr(data, '\f', size) || s.bad_utf8 || s.nans || theirs.deepest > SCAN_DEPTH_MAX ||
         (size >= 3 && !memcmp(data, "\xef\xbb\xbf", 3)))
         return;
     if (got != want || (got && (ours.hash != theirs.hash || ours.tokens != theirs.tokens))) {
+        while (size > 1 && *data == ' ') {
+            data++;
+            size--;
+        }
         fprintf(stderr, "ours %d (%llu tokens), the library %d (%llu): %.*s\n", got,
                 (unsigned long long)ours.tokens, want, (unsigned long long)theirs.tokens,
                 (int)(size < 2000 ? size : 2000), (const char *)data);

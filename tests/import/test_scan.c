@@ -54,6 +54,7 @@ static void test_tokens(void **state)
     check("{\"a\" : {\"b\":[{}, \"x\\\"y\"]},\n\t\"c\":0}", "{k:a {k:b [{}s:x\\\"y ]}k:c n:0 }");
     check("7", "n:7 ");
     check("\xef\xbb\xbf [1]", "[n:1 ]");
+    check("true", "t");
     check("\"\\u00e9\\ud83d\\ude00\"", "s:\\u00e9\\ud83d\\ude00 ");
     check("[NaN, -Infinity, nan]", "[000]");
 }
@@ -73,6 +74,22 @@ static void test_block_ends(void **state)
         if (tokens(text, before + sizeof(tail) - 1, out, sizeof(out), &e))
             fail_msg("%zu: %s", back, e.text);
         assert_string_equal(out, "{k:key with \\u00e9 in it [n:-12.5e3 ts:t\\\\xt {k:k 0}]}");
+        free(text);
+    }
+}
+
+/* A word of the grammar that the end of a block cuts, after much white space. */
+static void test_cut_words(void **state)
+{
+    char out[200];
+    struct error e;
+    for (size_t back = 0; back < 8; back++) {
+        size_t before = SOURCE_BLOCK - back;
+        char *text = malloc(before + 10);
+        memset(text, ' ', before);
+        memcpy(text + before, "-Infinity", 10);
+        assert_int_equal(tokens(text, before + 9, out, sizeof(out), &e), 0);
+        assert_string_equal(out, "0");
         free(text);
     }
 }
@@ -221,6 +238,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tokens),   cmocka_unit_test(test_block_ends),
+        cmocka_unit_test(test_cut_words),
         cmocka_unit_test(test_long_text), cmocka_unit_test(test_refused),
         cmocka_unit_test(test_depth),    cmocka_unit_test(test_counts),
         cmocka_unit_test(test_decimals), cmocka_unit_test(test_texts),
