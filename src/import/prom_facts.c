@@ -15,7 +15,7 @@ static const char *const left_out[] = {"go_", "python_", "promhttp_", "process_"
                                        "net_conntrack_", "node_scrape_"};
 
 struct out {
-    const struct prom_set *s;
+    struct prom_set *s;
     fact_fn fn;
     void *arg;
     int status, told;
@@ -69,8 +69,7 @@ static void tell_mean(struct out *o, const struct prom_series *sum, const char *
     uint64_t at, unused = 0;
     str_addn(&text, name, strlen(name) - strlen("_sum"));
     str_add(&text, "_count");
-    struct intern *texts = (struct intern *)&o->s->texts; /* the text is there, or nothing is found */
-    uint32_t count_name = text.failed ? 0 : intern_put(texts, str_text(&text));
+    uint32_t count_name = text.failed ? 0 : intern_put(&o->s->texts, str_text(&text));
     str_clear(&text);
     if (!map_get(&o->s->series_of, (uint64_t)count_name << 32 | sum->labels, &at))
         return;
@@ -105,7 +104,7 @@ static void tell_series(struct out *o, const struct prom_series *series)
         tell_mean(o, series, name);
 }
 
-int prom_facts(const struct prom_set *s, fact_fn fn, void *arg, struct error *e)
+int prom_facts(struct prom_set *s, fact_fn fn, void *arg, struct error *e)
 {
     struct out o = {.s = s, .fn = fn, .arg = arg};
     int64_t first = INT64_MAX, last = INT64_MIN;

@@ -54,6 +54,6 @@ double prom_growth(const struct prom_sample *sample, size_t count, uint64_t *ret
 int64_t prom_span(const struct prom_sample *sample, size_t count);
 
 /* Facts of doc/facts.md, kinds "metric" and "metrics"; the set is sorted. */
-int prom_facts(const struct prom_set *s, fact_fn fn, void *arg, struct error *e);
+int prom_facts(struct prom_set *s, fact_fn fn, void *arg, struct error *e);
 
 #endif
