@@ -203,7 +203,7 @@ static void take_channel(struct nccl_log *l, struct nccl_host *h, uint32_t threa
 static void take_ring(struct nccl_log *l, uint32_t thread, const struct nccl_line *r)
 {
     const struct nccl_thread *t = &l->threads[thread];
-    struct nccl_ring *ring = NCCL_GROW(l, rings, NCCL_SMALL_MAX);
+    struct nccl_ring *ring = NCCL_GROW(l, rings, NCCL_HOSTS_MAX);
     if (!ring)
         return;
     *ring = (struct nccl_ring){.comm = t->member ? l->members[t->member - 1].comm + 1 : 0,
@@ -261,7 +261,7 @@ static void take_function(struct nccl_log *l, const struct nccl_line *r)
 
 void nccl_take_timeout(struct nccl_log *l, const struct nccl_line *r)
 {
-    struct nccl_timeout *t = r->rank >= 0 ? NCCL_GROW(l, timeouts, NCCL_SMALL_MAX) : NULL;
+    struct nccl_timeout *t = r->rank >= 0 ? NCCL_GROW(l, timeouts, NCCL_HOSTS_MAX) : NULL;
     if (t)
         *t = (struct nccl_timeout){.rank = r->rank, .sequence = r->count, .seconds = r->number,
                                    .operation = nccl_text_of(l, *r->name ? r->name : "unknown"),

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LATEST_MS 8e12 /* in the year 2223; in ns it still leaves room in an int64 */
+
 static bool name_char(char c, bool first)
 {
     return isalpha((unsigned char)c) || c == '_' || c == ':' || (!first && isdigit((unsigned char)c));
@@ -89,7 +91,7 @@ static bool read_time(char *p, int64_t *ret)
     bool seconds = memchr(p, '.', (size_t)(end - p)) != NULL;
     if (seconds)
         v *= (double)(NS_PER_S / NS_PER_MS);
-    *ret = v > -9e15 && v < 9e15 ? (int64_t)v : PROM_NO_TIME;
+    *ret = v >= 0 && v < LATEST_MS ? (int64_t)v : PROM_NO_TIME;
     end = skip_blank(end);
     return end != p && (!*end || *end == '#');
 }
