@@ -6,14 +6,24 @@
 /* Turns are looked at this far back: a few batches of most loaders. */
 #define LOOK_BACK_NS (1 * NS_PER_S)
 
-/* A process that was made since the last launch has not delivered yet: what it does on a core until
- * it first reads from a store is its start, and all of it where it reads from none. */
+/* When the launching thread first asked its device for work after t; INT64_MAX: it has not. */
+static int64_t launched_after(const struct thread *root, int64_t t)
+{
+    if (t >= root->last_call_end)
+        return INT64_MAX;
+    size_t i = calls_after(&root->calls, t);
+    return i < root->calls.count && root->calls.item[i].t0 > t ? root->calls.item[i].t0 : t;
+}
+
+/* A process delivers before the launching thread launches again: what it does on a core until then, or
+ * until it first reads from a store, is its start, and all of it where neither has been seen. */
 static int64_t starting_until(const struct walk *k, const struct thread *x, int64_t t1)
 {
     const struct thread *main_thread = threads_find(k->threads, x->tgid);
-    if (!main_thread || main_thread->start == INT64_MIN ||
-        main_thread->start < k->root->last_call_end)
+    if (!main_thread || main_thread->start == INT64_MIN)
         return INT64_MIN;
+    int64_t launched = launched_after(k->root, main_thread->start);
+    t1 = launched < t1 ? launched : t1;
     for (size_t i = x->waits.first; i < x->waits.count; i++) {
         const struct event_wait *w = &x->waits.item[i];
         if ((w->target == TARGET_SOCKET || (w->flags & WAIT_REMOTE_FS)) && w->t_out < t1)
@@ -67,12 +77,35 @@ static void add_processes(const struct walk *k, uint64_t channel, int64_t t0, in
     }
 }
 
+/* A thread of a collective that mostly waited for the network: while it ran, or was ready to, bytes
+ * were in flight (samples are too far apart to tell more). */
+static void hide_in_network(struct shares *s)
+{
+    int net = -1;
+    int64_t hidden = 0;
+    for (int i = 0; i < s->count; i++)
+        if (s->part[i].cause == CAUSE_NETWORK && (net < 0 || s->part[i].ns > s->part[net].ns))
+            net = i;
+    if (net < 0 || s->part[net].ns * 2 < shares_total(s))
+        return;
+    for (int i = 0; i < s->count; i++)
+        if (s->part[i].cause == CAUSE_PREPARE || s->part[i].cause == CAUSE_CPU_STARVED) {
+            hidden += s->part[i].ns;
+            s->part[i].ns = 0;
+        }
+    s->part[net].ns += hidden;
+}
+
 static void add_siblings(const struct walk *k, int64_t t0, int64_t t1, struct shares *ret)
 {
     for (size_t i = 0; i < k->threads->count; i++) {
         const struct thread *x = k->threads->list[i];
-        if (x->tgid == k->root->tgid && x != k->root)
-            add_thread(k, x, t0, t1, ret);
+        struct shares did = {.count = 0};
+        if (x->tgid != k->root->tgid || x == k->root)
+            continue;
+        add_thread(k, x, t0, t1, &did);
+        hide_in_network(&did);
+        shares_add_scaled(ret, &did, shares_total(&did));
     }
 }
 

@@ -311,6 +311,34 @@ static void who_could_have_ended_it(void **state)
     assert_int_equal(shares_of(&s, CAUSE_PREPARE), 100 * MS);
 }
 
+/* The launching thread has gone on since: it had started by then. */
+static void a_worker_that_had_started(void **state)
+{
+    (void)state;
+    called(&t, TRAINER, CALL_SYNC, 250 * MS, 260 * MS);
+    threads_find(&t, TRAINER)->last_call_end = 260 * MS;
+    started(&t, 200 * MS, WORKER, WORKER, TRAINER);
+    struct shares s = crowd(a_wait(TRAINER, TRAINER, TARGET_PIPE, 300 * MS, 400 * MS));
+    assert_int_equal(shares_of(&s, CAUSE_STARTUP), 50 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_PREPARE), 150 * MS);
+}
+
+/* A thread that receives runs in between, bytes in flight: the launching thread waits for the network. */
+static void a_collective_s_thread_is_the_network(void **state)
+{
+    (void)state;
+    started(&t, 0, PIN, TRAINER, 1);
+    for (int64_t at = 300 * MS; at < 400 * MS; at += 20 * MS) {
+        struct event_wait w = a_wait(PIN, TRAINER, TARGET_SOCKET, at, at + 14 * MS);
+        w.resource = STORE;
+        w.rx_during = 65536;
+        push(&t, w);
+    }
+    struct shares s = crowd(a_wait(TRAINER, TRAINER, TARGET_FUTEX, 300 * MS, 400 * MS));
+    assert_int_equal(shares_of(&s, CAUSE_NETWORK), 100 * MS);
+    assert_int_equal(shares_total(&s), 100 * MS);
+}
+
 static void a_crowd_of_none(void **state)
 {
     (void)state;
@@ -351,6 +379,8 @@ int main(void)
         T(a_helper_fills_a_file),
         T(short_connections_to_a_store),
         T(who_could_have_ended_it),
+        T(a_worker_that_had_started),
+        T(a_collective_s_thread_is_the_network),
         T(a_crowd_of_none),
         T(a_worker_that_starts),
     };

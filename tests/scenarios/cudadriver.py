@@ -87,7 +87,7 @@ class Device:
     def copy_in(self, to, host, size, pinned):
         """From host to device; pinned memory need not be waited for."""
         if pinned:
-            self.call("cuMemcpyHtoDAsync_v2", to, host, c_size_t(size), None)
+            self.call("cuMemcpyHtoDAsync_v2", to, host, c_size_t(size), self.stream)
         else:
             self.call("cuMemcpyHtoD_v2", to, host, c_size_t(size))
 
