@@ -78,6 +78,8 @@ _gpufeed() {
             "$(_gpufeed_options "$program" "$verb" | sed 's/[ [].*//') --help" -- "$word")
     elif [ "$verb" = run ]; then
         mapfile -t COMPREPLY < <(compgen -c -- "$word")
+    elif [ "$verb" = report ]; then # also of what other tools recorded, whatever its name
+        _gpufeed_value FILE "$word"
     else
         _gpufeed_recordings "$word"
     fi
