@@ -37,6 +37,7 @@ struct kineto {
     struct kineto_name {
         uint64_t key;      /* hash of the whole name; 0: free */
         uint32_t resource; /* of operators: its number in the sink */
+        uint32_t call;     /* of calls: its number in the trace */
         uint8_t known;     /* enum: what was found out already */
         bool comm, host_copy, pageable;
     } names[KINETO_NAMES];

@@ -238,7 +238,7 @@ static uint64_t hash_of(const char *text, size_t len)
     return (h ^ h >> 29) | 1;
 }
 
-enum known { KNOWN_OPERATOR = 1, KNOWN_KERNEL = 2, KNOWN_COPY = 4 };
+enum known { KNOWN_OPERATOR = 1, KNOWN_KERNEL = 2, KNOWN_COPY = 4, KNOWN_CALL = 8 };
 
 /* Names are long, few and repeated. What was found out of one stays in its slot, until another takes it. */
 static struct kineto_name *remembered(struct kineto *k, struct piece p, enum known what, bool *known)
@@ -335,6 +335,15 @@ static uint32_t name_of(struct kineto *k, struct piece p)
     return n->resource;
 }
 
+static uint32_t call_of(struct kineto *k, struct piece p)
+{
+    bool known;
+    struct kineto_name *n = remembered(k, p, KNOWN_CALL, &known);
+    if (!known)
+        n->call = trace_call_name(k->trace, text_at(k, p), p.len);
+    return n->call;
+}
+
 static bool begins(const struct kineto *k, const struct event_in *ev, const char *prefix)
 {
     size_t n = strlen(prefix);
@@ -379,9 +388,7 @@ static void take_thread_event(struct kineto *k, const struct event_in *ev, int64
     if (thread == TRACE_THREADS_MAX) {
         sink_skip(k->sink, "events of threads beyond the 4096th", 1);
     } else if (ev->category == RUNTIME) {
-        const char *name = text_at(k, ev->name);
-        trace_call(k->trace, thread, trace_call_name(k->trace, name, ev->name.len), t0, ns,
-                   (uint32_t)ev->correlation);
+        trace_call(k->trace, thread, call_of(k, ev->name), t0, ns, (uint32_t)ev->correlation);
     } else if (is_annotation(k, ev)) {
         take_loader(k, ev, thread, t0, ns);
         k->steps += begins(k, ev, "ProfilerStep#");

@@ -103,6 +103,8 @@ static inline const char *skip_space(const char *p)
 {
     if ((unsigned char)*p > ' ')
         return p;
+    if (*p == ' ' && (unsigned char)p[1] > ' ')
+        return p + 1;
 #ifdef __SSE2__
     for (;; p += 16) {
         __m128i x = _mm_loadu_si128((const __m128i *)p);
