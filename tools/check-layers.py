@@ -21,6 +21,8 @@ ALLOWED = {
     "fix": "base",
     "cmd": "base model record report measure import fix",
 }
+# record/ knows SQLite; of import/ those files whose input is a database of others.
+SQLITE = re.compile(r"(record/|import/nsys)")
 # Rooms that read no file, clock or environment.
 PURE = {"model", "plan", "ledger"}
 IMPURE = re.compile(r'#include\s+<(unistd|fcntl|time|sys/[a-z]+|dirent|signal|pthread)\.h>|\b(getenv|fopen|open|clock_gettime|time)\s*\(')
@@ -37,6 +39,8 @@ def faults(src):
             found = re.match(r'\s*#include\s+"([a-z_]+)/', line)
             if found and found[1] not in allowed:
                 yield f"{path}:{number}: {room}/ must not include {found[1]}/"
+            if "<sqlite3.h>" in line and not SQLITE.match(str(path.relative_to(src))):
+                yield f"{path}:{number}: only record/ and import/nsys* know SQLite"
             code = line.split("/*")[0].strip()
             if room in PURE and not code.startswith("*") and IMPURE.search(code):
                 yield f"{path}:{number}: {room}/ is pure: no files, clocks or environment"

@@ -8,11 +8,10 @@
 
 #define CAP_MIN 1024u
 
-/* Correlations are mostly consecutive: they are their own hash, each process in a place of its own. */
+/* Numbers count up, in each process anew: spread, or runs of several processes would pile up. */
 static size_t place(uint64_t key, size_t cap)
 {
-    uint32_t pid = (uint32_t)(key >> 32);
-    return (size_t)((uint32_t)key + pid * UINT32_C(0x9e3779b1)) & (cap - 1);
+    return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (cap - 1);
 }
 
 static void insert(struct launch *slot, size_t cap, const struct launch *launch)

@@ -201,7 +201,7 @@ static bool from_origin(struct kineto *k, int64_t *t0)
 {
     if (k->origin == INT64_MIN)
         k->origin = *t0;
-    return !__builtin_sub_overflow(*t0, k->origin, t0) && *t0 < INT64_MAX / 8 && *t0 > -(INT64_MAX / 8);
+    return !__builtin_sub_overflow(*t0, k->origin, t0) && *t0 < TRACE_TIME_MAX && *t0 > -TRACE_TIME_MAX;
 }
 
 /* Microseconds as decimal text, to ns. False: skipped and counted. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define MAGIC "SQLite format 3"         /* and a NUL */
+#define HEADER 100
 #define STEP_NS (INT64_C(50) * 1000 * 1000)
 /* Instructions of SQLite: 4e9 (some 40 s) and 50 for each byte of the file; a row of 60 bytes takes 100. */
 #define BUDGET 4000000L
@@ -51,11 +52,30 @@ static void look_beside(struct nsys *n, struct str *name)
         sink_note(n->sink, "a log lies beside it (\"-wal\"): what it holds is not read");
 }
 
+static uint32_t get32(const unsigned char *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* What the header says of the file's size, where its writer kept that up (fileformat2.html, 1.3.7). */
+static int check_header(struct nsys *n, const unsigned char *head, ssize_t got, int64_t size)
+{
+    if (got < (ssize_t)sizeof(MAGIC) || memcmp(head, MAGIC, sizeof(MAGIC)))
+        return error_set(n->error, STATUS_INPUT,
+                         "\"%s\" is a compressed SQLite database: unpack it first", n->path);
+    int64_t page = (int64_t)head[16] << 8 | head[17];
+    int64_t bytes = (page == 1 ? 65536 : page) * get32(head + 28);
+    if (got < HEADER || (get32(head + 24) == get32(head + 92) && bytes > size))
+        return error_set(n->error, STATUS_INPUT, "\"%s\" is cut short: it ends at byte %lld of %lld",
+                         n->path, (long long)size, (long long)(got < HEADER ? HEADER : bytes));
+    return STATUS_OK;
+}
+
 static int open_database(struct nsys *n)
 {
     struct str name = {0};
     struct stat st;
-    char head[sizeof(MAGIC)] = "";
+    unsigned char head[HEADER] = "";
     int fd = open(n->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &st)) {
         if (fd >= 0)
@@ -64,9 +84,8 @@ static int open_database(struct nsys *n)
     }
     ssize_t got = pread(fd, head, sizeof(head), 0);
     close(fd);
-    if (got != sizeof(head) || memcmp(head, MAGIC, sizeof(head)))
-        return error_set(n->error, STATUS_INPUT,
-                         "\"%s\" is a compressed SQLite database: unpack it first", n->path);
+    if (check_header(n, head, got, st.st_size))
+        return n->error->status;
     n->budget.steps_left = BUDGET + (long)(st.st_size / BUDGET_BYTES);
     look_beside(n, &name);
     str_clear(&name);
@@ -100,7 +119,7 @@ static int look(struct nsys *n, struct nsys_table *t)
 
 static int64_t clamp(int64_t t, int64_t origin)
 {
-    int64_t max = INT64_MAX / 8;
+    int64_t max = TRACE_TIME_MAX;
     return __builtin_sub_overflow(t, origin, &t) ? (t < 0 ? max : -max) : t > max ? max : t < -max ? -max : t;
 }
 

@@ -219,7 +219,7 @@ static const char *times(struct nsys *n, const struct nsys_table *t, int64_t *t0
     stop = sqlite3_column_int64(t->stmt, t->at[NSYS_END]);
     if (stop < start)
         return "rows that end before they start";
-    if (__builtin_sub_overflow(start, n->origin, t0) || *t0 > INT64_MAX / 8 || *t0 < -(INT64_MAX / 8) ||
+    if (__builtin_sub_overflow(start, n->origin, t0) || *t0 > TRACE_TIME_MAX || *t0 < -TRACE_TIME_MAX ||
         __builtin_sub_overflow(stop, start, ns) || *ns > TRACE_NS_MAX)
         return "rows with an impossible time";
     return NULL;

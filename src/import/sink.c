@@ -7,6 +7,7 @@
 #include "base/unit.h"
 #include "import/sink_file.h"
 #include "ledger/ledger.h"
+#include "model/gpu_link.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -16,6 +17,7 @@
 
 #define SKIPS 24
 #define WINDOWS 200 /* of the chart, about */
+#define WINDOWS_MAX 20000 /* at 1 s each: beyond 5.5 hours they are longer */
 #define WINDOW_MIN_NS (100 * NS_PER_US)
 
 struct device_of {
@@ -113,6 +115,18 @@ static void write_accelerator(struct sink *s, uint32_t device, const char *name)
                                 &s->error));
 }
 
+/* What links it to the host, where its name says that. */
+static void write_link(struct sink *s, uint32_t device, const char *name)
+{
+    char subject[16];
+    const struct gpu_link *link = gpu_link_of(name);
+    if (!link || link->bytes_s <= 0)
+        return;
+    snprintf(subject, sizeof(subject), "%u", s->device[device].number);
+    sink_text(s, "copy", subject, "link", link->link);
+    sink_number(s, "copy", subject, "link_rate", link->bytes_s, "bytes/s");
+}
+
 static struct device_of *device(struct sink *s, uint32_t number, const char *name)
 {
     if (number >= SINK_DEVICES)
@@ -124,6 +138,8 @@ static struct device_of *device(struct sink *s, uint32_t number, const char *nam
     }
     if (!known || name)
         write_accelerator(s, number, name);
+    if (name)
+        write_link(s, number, name);
     return d;
 }
 
@@ -166,10 +182,11 @@ static void move_beside(struct sink *s, int64_t t0, int64_t t1)
 
 void sink_extent(struct sink *s, int64_t t0, int64_t t1)
 {
-    int64_t each = t1 > t0 ? (t1 - t0) / WINDOWS : 0;
+    int64_t each = t1 > t0 ? (t1 - t0) / WINDOWS : 0, least = t1 > t0 ? (t1 - t0) / WINDOWS_MAX : 0;
     move_beside(s, t0, t1);
+    each = each < WINDOW_MIN_NS ? WINDOW_MIN_NS : each > NS_PER_S ? NS_PER_S : each;
     if (!s->job->window_ns)
-        s->job->window_ns = each < WINDOW_MIN_NS ? WINDOW_MIN_NS : each > NS_PER_S ? NS_PER_S : each;
+        s->job->window_ns = each > least ? each : least;
 }
 
 void sink_windows(struct sink *s, int64_t each_ns)

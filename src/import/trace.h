@@ -15,6 +15,9 @@
 #include "import/sink.h"
 
 #define TRACE_NS_MAX ((INT64_C(1) << 44) - 1)
+/* How far from the trace's zero times may lie: nobody profiles for 30 days, and a clock that jumped would
+ * make millions of empty windows. */
+#define TRACE_TIME_MAX (INT64_C(30) * 86400 * 1000 * 1000 * 1000)
 #define TRACE_THREADS_MAX 4096u
 
 struct trace;

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #define CHAIN_MIN_NS (1 * NS_PER_MS)
+/* A copy of this size takes 20 us at the fastest: what each copy costs besides is small. */
+#define LARGE_COPY MIB
 
 void device_init(struct device *d, uint32_t number)
 {
@@ -265,6 +267,10 @@ static void on_walked(void *arg, const struct event_span *span, int64_t adds)
                 admit_sum(d->sums.pageable_copy_ns, span->t1 - span->t0);
         } else {
             d->sums.pinned_bytes += span->bytes;
+            if (span->bytes >= LARGE_COPY) {
+                d->sums.large_bytes += span->bytes;
+                d->sums.large_ns = admit_sum(d->sums.large_ns, span->t1 - span->t0);
+            }
         }
     } else if (span->kind == SPAN_COMPUTE) {
         d->sums.launches++;

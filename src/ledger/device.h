@@ -28,6 +28,8 @@ struct device_sums {
     int64_t gap_ns, kernel_ns, pageable_ns; /* the last: of the accelerator's time */
     int64_t pageable_copy_ns;               /* of the copies, whatever else ran */
     uint64_t gaps;
+    uint64_t large_bytes; /* of copies from and to pinned memory that tell the speed of the link */
+    int64_t large_ns;     /* their durations */
     int64_t late_ns;    /* of a foreign trace: launched work did not begin */
     int64_t awaited_ns; /* of a foreign trace (foreign.h) */
 };

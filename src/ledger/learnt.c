@@ -170,13 +170,17 @@ static void tell_device(struct telling *t, const struct device *d)
         tell(t, "launch", subject, "mean_kernel_us",
              (double)s->kernel_ns / (double)NS_PER_US / (double)s->launches, "us");
     }
-    if (s->launches && d->threads->foreign)
+    if (s->launches && d->threads->awaits) /* without one in the trace it is not known, not zero */
         tell(t, "launch", subject, "awaited_seconds", unit_seconds(s->awaited_ns), "s");
     if (s->late_ns)
         tell(t, "launch", subject, "late_seconds", unit_seconds(s->late_ns), "s");
     if (s->gaps)
         tell(t, "launch", subject, "mean_gap_us",
              (double)s->gap_ns / (double)NS_PER_US / (double)s->gaps, "us");
+    if (s->large_ns) {
+        tell(t, "copy", subject, "large_bytes", (double)s->large_bytes, "bytes");
+        tell(t, "copy", subject, "large_seconds", unit_seconds(s->large_ns), "s");
+    }
     if (s->pageable_bytes || s->pinned_bytes) {
         tell(t, "copy", subject, "pageable_bytes", (double)s->pageable_bytes, "bytes");
         tell(t, "copy", subject, "pinned_bytes", (double)s->pinned_bytes, "bytes");

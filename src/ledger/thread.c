@@ -194,6 +194,7 @@ bool threads_op(struct threads *t, const struct event_op *e)
 {
     struct thread *th = threads_get(t, e->tid, e->pid);
     t->foreign = true;
+    t->awaits |= e->awaits_device;
     return th && ops_push(&th->ops[e->kind], e);
 }
 
