@@ -38,18 +38,22 @@ static const struct option long_options[] = {SHOW_OPTIONS, {"help", no_argument,
 static int show_files(char *const *paths, size_t count, const struct show_options *o)
 {
     size_t foreign = 0;
+    const char *recording = NULL;
     struct error e = {0};
     for (size_t i = 0; i < count; i++) {
         enum import_kind kind = import_look(paths[i], &e);
         foreign += kind == IMPORT_FOREIGN;
+        recording = kind == IMPORT_RECORDING ? paths[i] : recording;
         if (kind == IMPORT_UNKNOWN && count > 1)
             return cmd_fail(&cmd_report, &e);
     }
     if (foreign == count)
         return show_foreign(&cmd_report, paths, count, o, stdout);
-    if (count > 1)
-        return cmd_usage(&cmd_report, foreign ? "a recording cannot be read together with other files"
-                                              : "one recording at a time");
+    if (count > 1) {
+        error_set(&e, STATUS_INPUT, "\"%s\" is a recording: it is read alone, not with other files",
+                  recording);
+        return cmd_fail(&cmd_report, &e);
+    }
     return show_recording(&cmd_report, paths[0], o, stdout);
 }
 
