@@ -186,7 +186,7 @@ def snapshot(folder):
 @each_format
 def test_content_tells_the_format_not_the_name(name, folder):
     first = taken(put(folder, name))
-    for as_name in ("x", "x.gpufeed", "x.txt", "x.json.gz", "-x.sqlite"):
+    for as_name in ("noname", "noname.gpufeed", "noname.txt", "noname.json.gz", "-noname.sqlite"):
         other = taken(put(folder, name, as_name=as_name))
         assert same(first, other), as_name
 
