@@ -51,7 +51,7 @@ static int show_files(char *const *paths, size_t count, const struct show_option
     if (foreign == count)
         return show_foreign(&cmd_report, paths, count, o, stdout);
     if (count > 1) {
-        error_set(&e, STATUS_INPUT, "\"%s\" is a recording: it is read alone, not with other files",
+        error_set(&e, STATUS_INPUT, "\"%s\" is a recording: it is read alone, not together with other files",
                   recording);
         return cmd_fail(&cmd_report, &e);
     }
