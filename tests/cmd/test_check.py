@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """gpufeed check: what it prints, its JSON, its exit codes; machines as folders."""
 import json
+import tarfile
+
+import pytest
 
 import gf
 
@@ -139,3 +142,38 @@ def test_a_report_runs_no_rules_of_check(tmp_path):
     report = gf.report(tmp_path / "x.gpufeed")
     checks = {p.stem for p in (gf.SOURCE / "data" / "check").glob("*.sql")}
     assert checks and not checks & {f["id"] for f in report["findings"]}
+
+
+CASE = gf.SOURCE.parent / "shared" / "cases" / "machines" / "infiniband_h100_sysfs.tar.xz"
+
+
+@pytest.mark.skipif(not CASE.exists(), reason="no ../shared/cases")
+def test_eight_healthy_ports(tmp_path):
+    """link_downed is saturated on one port and port_xmit_wait the same on all: neither proves a fault."""
+    with tarfile.open(CASE) as tar:
+        tar.extractall(tmp_path)
+    (tmp_path / "m/sys/class").mkdir(parents=True)
+    next(p for p in tmp_path.iterdir() if p.name.startswith("sys-class")).rename(
+        tmp_path / "m/sys/class/infiniband")
+    result = gf.gpufeed("check", "--root", tmp_path / "m", "--json", "--verbose")
+    document = validated(result.out)
+    assert result.code == 0 and document["findings"] == [], result
+    ports = [f for f in document["facts"] if f["kind"] == "ib_port" and f["name"] == "active"]
+    assert len(ports) == 8 and document["rules"]["judged"] > 0
+
+
+def test_a_job_in_a_control_group(tmp_path):
+    """The group's own process that has run longest is the job."""
+    root = machine(tmp_path, False)
+    group = root / "sys/fs/cgroup/system.slice/job_9"
+    (group / "step_0").mkdir(parents=True)
+    (group / "cgroup.procs").write_text("")
+    (group / "step_0/cgroup.procs").write_text("71\n70\n")
+    for pid, start in ((70, 500), (71, 900)):
+        (root / f"proc/{pid}").mkdir()
+        (root / f"proc/{pid}/stat").write_text(
+            f"{pid} (a) S 1 1 1 0 -1 0 1 0 0 0 1 1 0 0 20 0 1 0 {start} 0 0\n")
+    result = gf.gpufeed("check", "--root", root, "--cgroup", "system.slice/job_9")
+    assert result.code == 0 and "process 70" in result.out, result
+    result = gf.gpufeed("check", "--root", root, "--cgroup", "system.slice/job_8")
+    assert result.code == 2 and "no control group" in result.err, result
