@@ -5,8 +5,8 @@
 -- title: {resource} is read ahead by only {read_ahead}, less than one request of {rsize}
 -- why: Since Linux 5.4 an NFS mount reads ahead 128 KiB, so a sequential reader waits for nearly each
 --   request; 15 MiB keeps the server busy.
--- fix: echo 15380 > /sys/class/bdi/{device}/read_ahead_kb, for good by a udev rule (SUBSYSTEM=="bdi",
---   ACTION=="add", PROGRAM="...", ATTR[read_ahead_kb]="15380").
+-- fix: echo 15380 > /sys/class/bdi/{device}/read_ahead_kb; for good in the section nfsrahead of
+--   /etc/nfs.conf (nfs-utils 2.6 and later) or by a udev rule for bdi devices.
 -- needs: data/named mount/read_ahead mount/rsize
 -- apply: sysfs /sys/class/bdi/{device}/read_ahead_kb 15380
 -- source: learn.microsoft.com/azure/azure-netapp-files/performance-linux-nfs-read-ahead; Linux commit

@@ -199,26 +199,50 @@ static void seen_entry(const char *folder, const struct dirent *d)
         seen(d->d_type == DT_DIR ? ROOTFS_FOLDER : ROOTFS_ENTRY, path, NULL, 0);
 }
 
-bool rootfs_each(const char *root, const char *folder, void (*each)(void *arg, const char *name),
-                 void *arg)
+/* Entries of one folder of a root; those that the folders before it have were told already. */
+static void each_entry(DIR *dir, const char *before, const char *folder,
+                       void (*each)(void *arg, const char *name), void *arg)
 {
     struct dirent *d;
-    int fd = rootfs_open(root, folder, O_RDONLY | O_DIRECTORY);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        if (fd >= 0)
-            close(fd);
-        return false;
-    }
-    seen(ROOTFS_FOLDER, folder, NULL, 0);
     while ((d = readdir(dir))) {
+        char path[PATH_MAX];
         if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, ".."))
             continue;
+        int n = snprintf(path, sizeof(path), "%s/%s", folder, d->d_name);
+        int fd = *before && n < (int)sizeof(path) ? rootfs_open(before, path, O_PATH) : -1;
+        if (fd >= 0) {
+            close(fd);
+            continue;
+        }
         seen_entry(folder, d);
         each(arg, d->d_name);
     }
-    closedir(dir);
-    return true;
+}
+
+bool rootfs_each(const char *root, const char *folder, void (*each)(void *arg, const char *name),
+                 void *arg)
+{
+    char one[PATH_MAX] = "";
+    struct str before = {0};
+    bool there = false, live = !root || !*root;
+    while (live || next_folder(&root, one, sizeof(one))) {
+        int fd = rootfs_open(one, folder, O_RDONLY | O_DIRECTORY);
+        DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+        if (dir && !there)
+            seen(ROOTFS_FOLDER, folder, NULL, 0);
+        if (dir)
+            each_entry(dir, str_text(&before), folder, each, arg);
+        else if (fd >= 0)
+            close(fd);
+        if (dir)
+            closedir(dir);
+        there |= dir != NULL;
+        str_addf(&before, "%s\n", one);
+        if (live)
+            break;
+    }
+    str_clear(&before);
+    return there;
 }
 
 /* The line of .gpufeed/statfs that is about this path. */

@@ -4,7 +4,7 @@
  * dump of another machine can be fed in. root NULL or "" is the live machine.
  *
  * A root may be several folders, one a line ("/dump/later\n/dump"): the first that has a path
- * answers for it. Nothing below a root leads out of it: links are followed within. What a file
+ * answers for it; a folder that several have lists the entries of all. Nothing below a root leads out of it: links are followed within. What a file
  * cannot tell stands in the root's file .gpufeed/statfs, one line a mount point:
  *   PATH BYTES FREE_BYTES [FILES FREE_FILES]
  */

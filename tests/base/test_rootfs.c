@@ -66,6 +66,24 @@ static void test_several_folders(void **state)
     assert_false(rootfs_exists("\n\n", "/a"));
 }
 
+static void note(void *arg, const char *name)
+{
+    char *log = arg;
+    snprintf(log + strlen(log), 64 - strlen(log), "%s ", name);
+}
+
+static void test_a_folder_that_several_have(void **state)
+{
+    char log[64] = "";
+    put("first/d/x", "1\n");
+    put("first/d/y", "2\n");
+    put("later/d/x", "3\n");
+    assert_true(rootfs_each(both, "/d", note, log));
+    assert_string_equal(log, "x y ");
+    assert_false(rootfs_each(both, "/none", note, log));
+    assert_false(rootfs_each(both, "/a", note, log));
+}
+
 static void test_links_stay_within(void **state)
 {
     char path[160], target[160];
@@ -144,7 +162,8 @@ static void test_who_sees(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_several_folders), TEST(test_links_stay_within),
+    const struct CMUnitTest tests[] = {TEST(test_several_folders), TEST(test_a_folder_that_several_have),
+                                       TEST(test_links_stay_within),
                                        TEST(test_a_pipe_holds_nobody), TEST(test_sizes),
                                        TEST(test_who_sees)};
     return cmocka_run_group_tests(tests, NULL, NULL);

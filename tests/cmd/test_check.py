@@ -159,7 +159,7 @@ def test_eight_healthy_ports(tmp_path):
     document = validated(result.out)
     assert result.code == 0 and document["findings"] == [], result
     ports = [f for f in document["facts"] if f["kind"] == "ib_port" and f["name"] == "active"]
-    assert len(ports) == 8 and document["rules"]["judged"] > 0
+    assert sum(f["value"] for f in ports) >= 8 and document["rules"]["judged"] > 0
 
 
 def test_a_job_in_a_control_group(tmp_path):
