@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/unit.h"
 #include "cmd/cmd.h"
+#include "report/plain.h"
 
 #include <string.h>
 #include <time.h>
@@ -69,23 +70,35 @@ int check_fix_undo(const struct check_fix *o, struct fix_plan *ret, struct error
     return STATUS_OK;
 }
 
-/* "planned  sysfs /sys/class/bdi/0:45/read_ahead_kb: 128 -> 15380  [nfs-read-ahead-small]" */
+/* "planned  sysfs /sys/class/bdi/0:45/read_ahead_kb: 128 -> 15380  [nfs-read-ahead-small]"; names of mounts
+ * and the like may be hostile. */
+static void put_step(const struct fix_step *s, struct str *out)
+{
+    struct str line = {0};
+    bool undo = s->state == FIX_UNDONE;
+    str_addf(&line, "%-8s %s %s: %s -> %s", words[s->state], s->knob, s->target,
+             undo ? s->after : s->before, undo ? s->before : s->after);
+    if (*s->finding)
+        str_addf(&line, "  [%s]", s->finding);
+    plain_add(out, str_text(&line), true);
+    str_add(out, "\n");
+    if (*s->why) {
+        str_add(out, "         ");
+        plain_add(out, s->why, true);
+        str_add(out, "\n");
+    }
+    out->failed |= line.failed;
+    str_clear(&line);
+}
+
 void check_fix_text(const struct fix_plan *p, struct str *out)
 {
     bool planned = false;
     if (!p->count)
         str_add(out, "There is nothing that --fix could change.\n");
     for (size_t i = 0; i < p->count; i++) {
-        const struct fix_step *s = &p->steps[i];
-        bool undo = s->state == FIX_UNDONE;
-        str_addf(out, "%-8s %s %s: %s -> %s", words[s->state], s->knob, s->target,
-                 undo ? s->after : s->before, undo ? s->before : s->after);
-        if (*s->finding)
-            str_addf(out, "  [%s]", s->finding);
-        if (*s->why)
-            str_addf(out, "\n         %s", s->why);
-        str_add(out, "\n");
-        planned |= s->state == FIX_PLANNED;
+        put_step(&p->steps[i], out);
+        planned |= p->steps[i].state == FIX_PLANNED;
     }
     if (planned && !p->dry)
         str_add(out, "Nothing has been changed. --fix --apply does it, --undo takes it back.\n");

@@ -232,3 +232,12 @@ def test_killed_while_it_applies(tmp_path):
             assert resource.prlimit(job.pid, resource.RLIMIT_NOFILE) == (256, 1024)
         finally:
             end(job)
+
+
+def test_hostile_names(tmp_path):
+    """What a mount is called cannot write to the terminal."""
+    root = machine(tmp_path / "m")
+    (root / "proc/self/mountinfo").write_text(
+        "40 22 8:1 / /mnt/\033[31mred rw - ext4 /dev/sda rw\n")
+    result = gf.gpufeed("check", "--root", root, "--data", "/mnt/\033[31mred/x", "--fix")
+    assert "atime" in result.out and "\033" not in result.out, result
