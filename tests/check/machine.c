@@ -191,7 +191,7 @@ static void include(const struct place *at, const char *name)
     char path[128];
     struct str text = {0};
     struct error e = {0};
-    struct place inner = {at->m, at->cases, name, 0, at->depth + 1};
+    struct place inner = {at->m, at->cases, name, 0, at->depth + 1, at->later};
     snprintf(path, sizeof(path), "/%s", name);
     if (inner.depth > INCLUDES_MAX || rootfs_read(at->cases, path, &text, &e))
         fail_msg("%s:%d: include: %s", at->file, at->line, e.text);

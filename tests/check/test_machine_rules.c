@@ -175,18 +175,28 @@ static void test_cases(void **state)
     assert_true(count > 0);
 }
 
-/* A machine with nothing wrong gets no finding, not even info. */
-static void test_healthy(void **state)
+/* A machine with nothing wrong gets no finding, not even info; `judged` rules at least looked at it. */
+static void run_healthy(const char *file, size_t judged)
 {
     struct machine m;
     struct check_report r;
-    machine_make(&m, CASES, "h100.machine");
+    machine_make(&m, CASES, file);
     report_of(&m, &r);
     if (r.found.finding_count)
-        fail_msg("found %s: %s", r.found.findings[0].id, r.found.findings[0].title);
-    print_message("%zu of %zu rules judged\n", r.judged, r.rules);
+        fail_msg("%s: found %s: %s", file, r.found.findings[0].id, r.found.findings[0].title);
+    print_message("%s: %zu of %zu rules judged\n", file, r.judged, r.rules);
+    if (r.judged < judged)
+        for (size_t i = 0; i < r.unjudged_count; i++)
+            print_message("%s: no %s\n", r.unjudged[i].id, r.unjudged[i].missing);
+    assert_true(r.judged >= judged);
     check_report_clear(&r);
     machine_clear(&m);
+}
+
+static void test_healthy(void **state)
+{
+    run_healthy("h100.machine", 20);
+    run_healthy("h100-job.machine", 45);
 }
 
 /* Nothing is said of a machine of which nothing is known. */
