@@ -87,3 +87,21 @@ int64_t unit_parse_ns(const char *text)
             return v * units[i].ns < 9.2e18 ? (int64_t)(v * units[i].ns + 0.5) : -1;
     return -1;
 }
+
+#define SI_STEP 1000.0
+#define SI_MAX 1e18
+
+char *unit_format_si(char *buf, size_t size, double value, const char *unit)
+{
+    static const char *const prefixes[] = {"", "k", "M", "G", "T", "P"};
+    const char *word = !strcmp(unit, "bit/s") ? "b/s" : !strcmp(unit, "Hz") ? "Hz" : NULL;
+    size_t i = 0;
+    if (!word || !(value >= 0 && value < SI_MAX))
+        return NULL;
+    while (value >= SI_STEP && i + 1 < sizeof(prefixes) / sizeof(prefixes[0])) {
+        value /= SI_STEP;
+        i++;
+    }
+    snprintf(buf, size, "%.3g %s%s", value, prefixes[i], word);
+    return buf;
+}

@@ -35,6 +35,9 @@ char *unit_format_ns(char *buf, size_t size, int64_t ns);
 char *unit_format_bytes(char *buf, size_t size, uint64_t bytes);
 /* "55 %", "0.4 %": one decimal below 10 %. */
 char *unit_format_share(char *buf, size_t size, double share);
+/* "400 Gb/s" for bit/s, "1.98 GHz" for Hz: decimal, three digits. NULL: another unit, or a value that
+ * is negative, not finite or out of range. */
+char *unit_format_si(char *buf, size_t size, double value, const char *unit);
 /* "€ 11.48", "$ 3.20", "CHF 2.00": sign for EUR, USD, GBP; code otherwise. */
 char *unit_format_money(char *buf, size_t size, double amount, const char *currency);
 /* Parses "10", "1.5s", "200ms", "5m", "1h" into ns (bare number: seconds); -1 on bad text. */

@@ -177,6 +177,8 @@ static void add_value(struct str *out, const struct evidence_item *it, bool plai
     double size = fabs(it->value);
     if (it->text)
         str_add(out, it->text);
+    else if (!plain && unit_format_si(buf, sizeof(buf), it->value, unit))
+        str_add(out, buf);
     else if (plain || !(size < (!strncmp(unit, "bytes", 5) ? BYTES_MAX : SECONDS_MAX)))
         str_addf(out, "%.15g", it->value);
     else if (!strcmp(unit, "s"))

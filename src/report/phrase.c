@@ -129,6 +129,8 @@ static void add_number(double v, const char *unit, struct str *out)
     double ns = unit_time(u);
     if (!isfinite(v))
         str_add(out, "unknown");
+    else if (unit_format_si(buf, sizeof(buf), v, u))
+        str_add(out, buf);
     else if (ns > 0 && fabs(v * ns) < 9e18)
         str_add(out, unit_format_ns(buf, sizeof(buf), (int64_t)round(v * ns)));
     else if ((!strcmp(u, "bytes") || !strcmp(u, "bytes/s")) && v >= 0 && v < 1e18)

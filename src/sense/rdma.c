@@ -192,17 +192,16 @@ static void peer_memory_facts(const struct rdma *r, struct out *o)
         out_text(o, "peer_memory", "none");
 }
 
-static void sum_facts(const struct rdma *r, const bool equal[RDMA_COUNTERS], int64_t ns,
-                      struct out *o)
+static void sum_facts(const struct rdma *r, int64_t ns, struct out *o)
 {
     unsigned active = 0, roce = 0;
-    bool all_equal = false;
+    bool shared = false;
     for (size_t i = 0; i < r->port_count; i++) {
         active += r->ports[i].active;
         roce += r->ports[i].ethernet;
+        for (int k = 0; k < RDMA_COUNTERS; k++)
+            shared |= r->ports[i].shared[k];
     }
-    for (int i = 0; i < RDMA_COUNTERS; i++)
-        all_equal |= equal[i];
     o->kind = "rdma";
     o->subject = "";
     o->source = DEVICES;
@@ -211,9 +210,9 @@ static void sum_facts(const struct rdma *r, const bool equal[RDMA_COUNTERS], int
     out_number(o, "ports_active", active, "count");
     out_number(o, "ports_roce", roce, "count");
     out_number(o, "ports_ib", (double)r->port_count - roce, "count");
-    if (all_equal)
+    if (shared)
         out_number(o, "counters_equal", 1, "1");
-    double bytes = rdma_counters_bytes(r->ports, r->port_count, equal);
+    double bytes = rdma_counters_bytes(r->ports, r->port_count);
     if (ns > 0) {
         out_number(o, "bytes_rise", bytes, "bytes");
         out_number(o, "rate", bytes / unit_seconds(ns), "bytes/s");
@@ -226,15 +225,14 @@ static int rdma_facts(void *self, int64_t now, fact_fn fn, void *arg)
 {
     struct rdma *r = self;
     struct out o = {.fn = fn, .arg = arg};
-    bool equal[RDMA_COUNTERS];
     for (size_t i = 0; i < r->port_count; i++) {
         rdma_counters_read(r->root, &r->ports[i], r->ports[i].last);
         rdma_port_look(r->root, &r->ports[i]);
     }
-    rdma_counters_equal(r->ports, r->port_count, equal);
+    rdma_counters_compare(r->ports, r->port_count);
     /* Where /sys/class was not seen at all, nothing is known, not even that there are none. */
     if (r->device_count || rootfs_exists(r->root, "/sys/class"))
-        sum_facts(r, equal, now - r->t0, &o);
+        sum_facts(r, now - r->t0, &o);
     for (size_t i = 0; i < r->device_count && !o.rc; i++)
         device_facts(r, r->devices[i], &o);
     o.kind = "ib_port";
@@ -242,7 +240,7 @@ static int rdma_facts(void *self, int64_t now, fact_fn fn, void *arg)
     for (size_t i = 0; i < r->port_count && !o.rc; i++) {
         o.subject = r->ports[i].subject;
         rdma_port_facts(r->root, &r->ports[i], &o);
-        rdma_counter_facts(&r->ports[i], equal, now - r->t0, &o);
+        rdma_counter_facts(&r->ports[i], now - r->t0, &o);
     }
     return o.rc;
 }

@@ -19,6 +19,7 @@ struct rdma_port {
     char subject[RDMA_NAME + 8]; /* "mlx5_0/1" */
     bool active, ethernet;
     double first[RDMA_COUNTERS], last[RDMA_COUNTERS]; /* NAN unknown */
+    bool shared[RDMA_COUNTERS];
 };
 
 /* Line of /sys/class/infiniband/DEVICE/ports/PORT/FILE; false if absent. */
@@ -30,14 +31,11 @@ void rdma_port_look(const char *root, struct rdma_port *p);
 void rdma_port_facts(const char *root, const struct rdma_port *p, struct out *o);
 
 void rdma_counters_read(const char *root, const struct rdma_port *p, double v[RDMA_COUNTERS]);
-/* Counters that say nothing: all ports of two or more show one and the same total that is not
- * zero. True in `ret` for each of them. */
-void rdma_counters_equal(const struct rdma_port *ports, size_t count, bool ret[RDMA_COUNTERS]);
+/* Marks counters that other ports show with the same total: they are no port's own. */
+void rdma_counters_compare(struct rdma_port *ports, size_t count);
 /* The rises of one port over ns. */
-void rdma_counter_facts(const struct rdma_port *p, const bool equal[RDMA_COUNTERS], int64_t ns,
-                        struct out *o);
+void rdma_counter_facts(const struct rdma_port *p, int64_t ns, struct out *o);
 /* Bytes that all ports sent and received meanwhile; NAN unknown. */
-double rdma_counters_bytes(const struct rdma_port *ports, size_t count,
-                           const bool equal[RDMA_COUNTERS]);
+double rdma_counters_bytes(const struct rdma_port *ports, size_t count);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counters of RDMA ports. They are read twice and only differences are told. A counter that
- * stands at its highest value counts no more, and one that is the same on all ports is not the
- * port's own (a virtual machine's host may give one set of counters to all).
+ * stands at its highest value counts no more, and one that other ports have with the same total is
+ * not the port's own (a virtual machine's host may give one set of counters to all).
  *
  * Source: Documentation/ABI/stable/sysfs-class-infiniband (data in 4-byte words), and
  * drivers/infiniband/hw/mlx5/counters.c.
@@ -65,31 +65,36 @@ void rdma_counters_read(const char *root, const struct rdma_port *p, double v[RD
     }
 }
 
-void rdma_counters_equal(const struct rdma_port *ports, size_t count, bool ret[RDMA_COUNTERS])
+/* A total of some size that two ports share is no coincidence; a small one only if all have it. */
+#define TOTAL_LARGE 1000
+
+static bool is_shared(const struct rdma_port *ports, size_t count, size_t self, int i)
 {
-    for (int i = 0; i < RDMA_COUNTERS; i++) {
-        size_t told = 0, same = 0;
-        double v = NAN;
-        for (size_t k = 0; k < count; k++) {
-            if (isnan(ports[k].last[i]))
-                continue;
-            v = told++ ? v : ports[k].last[i];
-            same += ports[k].last[i] == v;
-        }
-        ret[i] = told >= 2 && same == told && v != 0;
+    double own = ports[self].last[i];
+    size_t told = 0, same = 0;
+    for (size_t k = 0; k < count; k++) {
+        told += isfinite(ports[k].last[i]);
+        same += ports[k].last[i] == own;
     }
+    return own > 0 && same >= 2 && (same == told || own >= TOTAL_LARGE);
 }
 
-static double rise(const struct rdma_port *p, const bool equal[RDMA_COUNTERS], int i)
+void rdma_counters_compare(struct rdma_port *ports, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        for (int i = 0; i < RDMA_COUNTERS; i++)
+            ports[k].shared[i] = is_shared(ports, count, k, i);
+}
+
+static double rise(const struct rdma_port *p, int i)
 {
     double d = p->last[i] - p->first[i];
-    return equal[i] || is_ceiling(i, p->last[i]) || !(d >= 0) ? NAN : d;
+    return p->shared[i] || is_ceiling(i, p->last[i]) || !(d >= 0) ? NAN : d;
 }
 
-void rdma_counter_facts(const struct rdma_port *p, const bool equal[RDMA_COUNTERS], int64_t ns,
-                        struct out *o)
+void rdma_counter_facts(const struct rdma_port *p, int64_t ns, struct out *o)
 {
-    double rcv = rise(p, equal, RCV) * WORD_BYTES, xmit = rise(p, equal, XMIT) * WORD_BYTES;
+    double rcv = rise(p, RCV) * WORD_BYTES, xmit = rise(p, XMIT) * WORD_BYTES;
     if (ns <= 0)
         return;
     out_number(o, "rcv_bytes_rise", rcv, "bytes");
@@ -97,15 +102,14 @@ void rdma_counter_facts(const struct rdma_port *p, const bool equal[RDMA_COUNTER
     out_number(o, "rcv_rate", rcv / unit_seconds(ns), "bytes/s");
     out_number(o, "xmit_rate", xmit / unit_seconds(ns), "bytes/s");
     for (int i = XMIT + 1; i < RDMA_COUNTERS; i++)
-        out_number(o, counters[i].fact, rise(p, equal, i), "count");
+        out_number(o, counters[i].fact, rise(p, i), "count");
 }
 
-double rdma_counters_bytes(const struct rdma_port *ports, size_t count,
-                           const bool equal[RDMA_COUNTERS])
+double rdma_counters_bytes(const struct rdma_port *ports, size_t count)
 {
     double sum = NAN;
     for (size_t k = 0; k < count; k++) {
-        double both = (rise(&ports[k], equal, RCV) + rise(&ports[k], equal, XMIT)) * WORD_BYTES;
+        double both = (rise(&ports[k], RCV) + rise(&ports[k], XMIT)) * WORD_BYTES;
         if (isnan(both) && ports[k].active)
             return NAN; /* what one active port hides may be all */
         if (isfinite(both))
