@@ -11,6 +11,7 @@
 #define MEMORY_GIB_DEFAULT 16
 #define PINNED_GBPS_DEFAULT 25
 #define PAGEABLE_GBPS_DEFAULT 6
+#define NVLINKS_MAX 36
 #define GBPS_MAX 1e6
 #define LAUNCH_US_MAX 1e6
 #define MEMORY_GIB_MAX 4096
@@ -33,6 +34,7 @@ void sim_config_read(struct sim_config *config)
     config->devices = (int)number("GPUFEED_SIM_DEVICES", 1, SIM_DEVICES_MAX);
     if (config->devices < 1)
         config->devices = 1;
+    config->nvlinks = (int)number("GPUFEED_SIM_NVLINKS", 0, NVLINKS_MAX);
     config->pinned_gbps = number("GPUFEED_SIM_PCIE_GBPS", PINNED_GBPS_DEFAULT, GBPS_MAX);
     config->pageable_gbps = number("GPUFEED_SIM_PAGEABLE_GBPS", PAGEABLE_GBPS_DEFAULT, GBPS_MAX);
     if (config->pageable_gbps > config->pinned_gbps)

@@ -9,6 +9,7 @@
  *   GPUFEED_SIM_PAGEABLE_GBPS      GB/s of a copy from or to pageable memory (6)
  *   GPUFEED_SIM_LAUNCH_US          µs of CPU time that a launch costs on top of our own (0)
  *   GPUFEED_SIM_MEMORY_GIB         memory of each device (16)
+ *   GPUFEED_SIM_NVLINKS            NVLinks of each device, up to 36 (none)
  *   GPUFEED_SIM_DIR                folder of the processes' shared state (/dev/shm/gpufeed-sim-UID)
  *
  * A value that is no positive number, or is out of range, counts as unset.
@@ -28,7 +29,7 @@
 #define SIM_PCI_DEVICE_ID 0x233010de /* as a board of the same class would say */
 
 struct sim_config {
-    int devices;
+    int devices, nvlinks;
     double pinned_gbps, pageable_gbps;
     int64_t launch_ns;
     uint64_t memory_bytes;

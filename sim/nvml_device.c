@@ -392,11 +392,6 @@ NVML_EXPORT(nvmlDeviceGetMigMode(nvml_device device, unsigned *current, unsigned
     return unsupported(device);
 }
 
-NVML_EXPORT(nvmlDeviceGetNvLinkState(nvml_device device, unsigned link, unsigned *active))
-{
-    return unsupported(device);
-}
-
 NVML_EXPORT(nvmlDeviceGetFanSpeed(nvml_device device, unsigned *speed))
 {
     return unsupported(device);

@@ -19,5 +19,5 @@ FROM rdma r JOIN fact g ON g.kind = 'gpu' AND g.subject = '' AND g.name = 'devic
 JOIN fact o ON o.kind = 'gpu' AND o.subject = '' AND o.name = 'open_kernel_module'
 LEFT JOIN fact d ON d.kind = 'gpu' AND d.subject = '' AND d.name = 'driver'
 JOIN fact v ON v.kind = 'kernel' AND v.name = 'version' JOIN fact k ON k.kind = 'kernel' AND k.name = 'release'
-WHERE r.ports_active >= 1 AND r.peer_memory = 'none' AND (o.number = 0 OR v.number < 5012)
+WHERE r.ports_usable >= 1 AND r.peer_memory = 'none' AND (o.number = 0 OR v.number < 5012)
   AND NOT EXISTS (SELECT 1 FROM nccl_host WHERE channels_gdr > 0);

@@ -15,5 +15,5 @@ FROM ib_port p LEFT JOIN fact h ON h.kind = 'ib' AND h.subject = p.device AND h.
 JOIN (SELECT h.text AS hca, q.link_layer AS layer, count(*) AS n, sum(q.active = 0) AS down, sum(q.active) AS up
       FROM ib_port q LEFT JOIN fact h ON h.kind = 'ib' AND h.subject = q.device AND h.name = 'hca' GROUP BY 1, 2) t
   ON t.hca IS h.text AND t.layer IS p.link_layer
-WHERE p.link_layer = 'InfiniBand' AND p.active = 0 AND p.state <> 'INIT' AND t.up >= t.down
+WHERE p.link_layer = 'InfiniBand' AND p.active = 0 AND p.state <> 'INIT' AND coalesce(p.phys_state, '') <> 'Disabled' AND t.up >= t.down
   AND NOT EXISTS (SELECT 1 FROM ib_port s WHERE s.device = p.device AND s.active = 1);

@@ -13,4 +13,5 @@
 SELECT count(*) AS "n [count] @/sys/kernel/iommu_groups", max(iommu) AS "type", group_concat(address, ' ') AS "devices",
        (SELECT number FROM fact WHERE kind = 'iommu' AND name = 'passthrough') AS "passthrough asked for [1] @/proc/cmdline"
 FROM pci WHERE class IN ('gpu', 'infiniband') AND iommu LIKE 'DMA%'
-  AND (SELECT number FROM fact WHERE kind = 'kernel' AND name = 'hypervisor') = 0 GROUP BY iommu;
+  AND (SELECT number FROM fact WHERE kind = 'kernel' AND name = 'hypervisor') = 0
+  AND (SELECT sum(class = 'infiniband') >= 1 OR sum(class = 'gpu') >= 2 FROM pci) GROUP BY iommu;

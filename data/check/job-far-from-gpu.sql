@@ -11,5 +11,5 @@
 -- source: NCCL user guide, Environment variables: NCCL_IGNORE_CPU_AFFINITY
 SELECT a.text AS "nodes @/proc/PID/status", sum(p.numa <> CAST(a.text AS INTEGER)) AS "n [count] @/sys/bus/pci", count(*) AS "all [count]"
 FROM fact a JOIN pci p ON p.class = 'gpu' AND p.numa IS NOT NULL
-WHERE a.kind = 'job' AND a.name = 'affinity_numa' AND a.text NOT LIKE '% %' AND NOT EXISTS (SELECT 1 FROM setting WHERE variable = 'CUDA_VISIBLE_DEVICES')
+WHERE a.kind = 'job' AND a.name = 'affinity_numa' AND a.text NOT LIKE '% %' AND NOT EXISTS (SELECT 1 FROM setting WHERE variable IN ('CUDA_VISIBLE_DEVICES', 'NVIDIA_VISIBLE_DEVICES', 'SLURM_GPUS_ON_NODE'))
 GROUP BY a.text HAVING sum(p.numa <> CAST(a.text AS INTEGER)) >= 1;

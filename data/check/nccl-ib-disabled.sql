@@ -8,7 +8,7 @@
 -- fix: Unset NCCL_IB_DISABLE ({set_in}). To force TCP on purpose use NCCL_NET=Socket.
 -- needs: rdma/ports_active env/value|nccl_conf/files|nccl/env/value
 -- source: NCCL user guide, Environment variables: NCCL_IB_DISABLE; NVIDIA/nccl issue 676
-SELECT s.value AS "value @setting", s.origin AS "set in", r.ports_active AS "active ports [count] @/sys/class/infiniband",
+SELECT s.value AS "value @setting", s.origin AS "set in", r.ports_usable AS "active ports [count] @/sys/class/infiniband",
        coalesce(f.proof, CASE WHEN p.text IS NOT NULL THEN 'the plugin ' || p.text || ' is loaded'
            WHEN r.rate >= 1e8 THEN 'RDMA ports carry data' ELSE 'no traffic proves it yet' END) AS "_proof",
        f.proof AS "proof @log or counters", p.text AS "net plugin @/proc/PID/maps",
@@ -16,4 +16,4 @@ SELECT s.value AS "value @setting", s.origin AS "set in", r.ports_active AS "act
             WHEN p.text IS NOT NULL OR r.rate >= 1e8 THEN 'info' END AS "severity"
 FROM setting s JOIN rdma r LEFT JOIN fallback f ON 1
 LEFT JOIN fact p ON p.kind = 'library' AND p.subject = 'net-plugin' AND p.name = 'plugin'
-WHERE s.variable = 'NCCL_IB_DISABLE' AND CAST(s.value AS INTEGER) <> 0 AND r.ports_active >= 1;
+WHERE s.variable = 'NCCL_IB_DISABLE' AND CAST(s.value AS INTEGER) <> 0 AND r.ports_usable >= 1;

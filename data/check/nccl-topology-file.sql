@@ -17,5 +17,6 @@ UNION ALL
 SELECT 'No NCCL_TOPO_FILE is set on a ' || v.text, (SELECT min(subject) FROM fact WHERE kind = 'topology_file' AND name = 'exists' AND number = 1), v.text
 FROM fact v WHERE v.kind = 'vm' AND v.name = 'size' AND v.text LIKE 'Standard\_ND96%' ESCAPE '\'
   AND EXISTS (SELECT 1 FROM fact WHERE kind = 'job' AND name = 'command')
+  AND (EXISTS (SELECT 1 FROM setting WHERE variable = 'WORLD_SIZE' AND CAST(value AS INTEGER) > 8) OR EXISTS (SELECT 1 FROM nccl_host))
   AND NOT EXISTS (SELECT 1 FROM setting WHERE variable = 'NCCL_TOPO_FILE')
   AND NOT EXISTS (SELECT 1 FROM fact WHERE kind = 'topology_file' AND subject LIKE '/var/run/%' AND name = 'exists');

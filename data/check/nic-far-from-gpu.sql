@@ -9,5 +9,6 @@
 --   faster than staging.
 -- needs: pci/nics_local pci/nic_path
 -- source: NCCL user guide, Environment variables: NCCL_NET_GDR_LEVEL
-SELECT address AS "gpu @/sys/bus/pci", numa AS "node [count]", nic AS "nic", nic_path AS "path"
+SELECT address AS "gpu @/sys/bus/pci", numa AS "node [count]", nic AS "nic", nic_path AS "path",
+       CASE WHEN (SELECT count(*) FROM pci WHERE rdma IS NOT NULL) < 2 THEN 'info' END AS "severity"
 FROM pci WHERE class = 'gpu' AND nics_local = 0 AND nic_path = 'SYS';

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- id: nic-link-slow
 -- for: check
--- severity: warning
+-- severity: info
 -- title: {nic} runs at {speed}, {driver} cards like it here at {best}
 -- why: Auto-negotiation or a wrong cable has brought it down; all that goes over it is as slow.
 -- fix: Check the cable and the switch port: ethtool {nic} shows what each end offers.

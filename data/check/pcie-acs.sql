@@ -13,4 +13,4 @@
 SELECT count(DISTINCT b.address) AS "n [count] @/sys/bus/pci", min(b.address) AS "bridge", max(b.acs_controls) AS "controls @config", group_concat(DISTINCT d.address) AS "devices below"
 FROM pci b JOIN pci d ON d.parent = b.address AND d.class IN ('gpu', 'infiniband', 'ethernet')
 WHERE b.class = 'bridge' AND b.parent IS NOT NULL AND b.acs = 1
-GROUP BY b.class;
+GROUP BY b.class HAVING count(DISTINCT d.address) >= 2;

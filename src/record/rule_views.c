@@ -35,10 +35,6 @@ const struct schema_object rule_views[] = {
          "CASE WHEN instr(item, ':') THEN substr(item, 1, instr(item, ':') - 1) ELSE item END "
          "AS name, CASE WHEN instr(item, ':') THEN substr(item, instr(item, ':') + 1) END AS port "
          "FROM part WHERE item <> ''"),
-    VIEW("rdma",
-         "SELECT " N("devices") ", " N("ports") ", " N("ports_active") ", " N("ports_ib") ", "
-         N("ports_roce") ", " N("uverbs") ", " N("uverbs_kernel") ", " N("bytes_rise") ", "
-         N("rate") ", " T("peer_memory") " FROM fact WHERE kind = 'rdma' GROUP BY kind"),
     VIEW("ib_port",
          "SELECT subject, substr(subject, 1, instr(subject, '/') - 1) AS device, "
          "substr(subject, instr(subject, '/') + 1) AS port, " T("link_layer") ", " T("state") ", "
@@ -47,6 +43,12 @@ const struct schema_object rule_views[] = {
          T("gid_types") ", " T("netdev") ", " N("mtu") ", " T("pkeys") ", " N("pkeys_full") ", "
          N("pkeys_own") ", " N("rcv_rate") ", " N("xmit_rate") " FROM fact "
          "WHERE kind = 'ib_port' GROUP BY subject"),
+    /* usable: InfiniBand, or RoCE with an address; not the Ethernet function that clouds give a VM. */
+    VIEW("rdma",
+         "SELECT " N("devices") ", " N("ports") ", " N("ports_active") ", " N("ports_ib") ", "
+         N("ports_roce") ", " N("uverbs") ", " N("uverbs_kernel") ", " N("bytes_rise") ", "
+         N("rate") ", " T("peer_memory") ", (SELECT count(*) FROM ib_port WHERE active = 1 "
+         "AND (link_layer = 'InfiniBand' OR gids_v2_ipv4 > 0)) AS ports_usable FROM fact WHERE kind = 'rdma' GROUP BY kind"),
     VIEW("pci",
          "SELECT subject AS address, " T("class") ", " T("vendor") ", " T("driver") ", "
          T("parent") ", " T("rdma") ", " T("nic") ", " T("nic_path") ", " T("iommu") ", "

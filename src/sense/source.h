@@ -60,5 +60,6 @@ extern const struct source source_modules;    /* kernel release and modules */
 extern const struct source source_services;   /* daemons of accelerators and fabrics */
 extern const struct source source_nccl_files; /* nccl.conf, topology files, waagent.conf */
 extern const struct source source_libraries;  /* communication libraries of the job */
+extern const struct source source_job_tcp;    /* bytes of the job's TCP connections */
 
 #endif

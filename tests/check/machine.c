@@ -160,7 +160,8 @@ static void expand(const struct place *at, const char *line)
     }
 }
 
-/* "fact KIND<TAB>SUBJECT<TAB>NAME<TAB>VALUE[<TAB>UNIT]": a number where all of it is one. */
+/* "fact KIND<TAB>SUBJECT<TAB>NAME<TAB>VALUE[<TAB>UNIT]": a number where all of it is one and it does not
+ * stand in quotes. */
 static void add_fact(const struct place *at, const char *line)
 {
     struct machine *m = at->m;
@@ -177,7 +178,10 @@ static void add_fact(const struct place *at, const char *line)
     str_copy(f->subject, sizeof(f->subject), field[1]);
     str_copy(f->name, sizeof(f->name), field[2]);
     f->number = strtod(field[3], &end);
-    if (*end) {
+    if (field[3][0] == '"') {
+        f->number = NAN;
+        snprintf(f->text, sizeof(f->text), "%.*s", (int)strcspn(field[3] + 1, "\""), field[3] + 1);
+    } else if (*end) {
         f->number = NAN;
         str_copy(f->text, sizeof(f->text), field[3]);
     }

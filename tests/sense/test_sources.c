@@ -179,6 +179,7 @@ static void test_nvml(void **state)
     assert_non_null(mkdtemp(dir));
     setenv("GPUFEED_SIM_DIR", dir, 1);
     setenv("GPUFEED_SIM_DEVICES", "2", 1);
+    setenv("GPUFEED_SIM_NVLINKS", "18", 1);
     if (source_nvml.start(&nvml, &o, 0, &e))
         fail_msg("%s", e.text);
     usleep(1200000);
@@ -199,6 +200,17 @@ static void test_nvml(void **state)
     assert_true(bag_number(&b, "gpu", first, "power_mean_w") > 0);
     assert_true(bag_number(&b, "gpu", first, "memory_total") > 1e9);
     assert_true(bag_number(&b, "gpu", first, "pcie_gen_max") >= 1);
+    assert_string_equal(bag_text(&b, "gpu", second, "pci"), "0000:18:00.0");
+    near(&b, "gpu", first, "persistence", 1);
+    near(&b, "gpu", first, "nvlinks", 18);
+    near(&b, "gpu", first, "nvlinks_active", 18);
+    near(&b, "gpu", first, "p2p_peers", 1);
+    near(&b, "gpu", first, "p2p_ok", 1);
+    near(&b, "gpu", first, "p2p_nvlink", 1);
+    same(&b, "gpu", first, "fabric", "completed");
+    near(&b, "gpu", first, "fabric_status", 0);
+    near(&b, "gpu", first, "fabric_cluster", 0);
+    absent(&b, "gpu", first, "fabric_fault");
     assert_true(bag_number(&b, "gpu", "", "cuda_driver") == 13);
     assert_true(strlen(bag_text(&b, "gpu", "", "driver")) > 0);
     bag_clear(&b);

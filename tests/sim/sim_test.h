@@ -112,6 +112,9 @@
     X(nvmlDeviceGetMemoryInfo, (void *, unsigned long long *))                              \
     X(nvmlDeviceGetPowerUsage, (void *, unsigned *))                                        \
     X(nvmlDeviceGetMigMode, (void *, unsigned *, unsigned *))                               \
+    X(nvmlDeviceGetNvLinkState, (void *, unsigned, unsigned *))                             \
+    X(nvmlDeviceGetP2PStatus, (void *, void *, unsigned, int *))                            \
+    X(nvmlDeviceGetGpuFabricInfoV, (void *, void *))                                        \
     X(nvmlDeviceGetTopologyCommonAncestor, (void *, void *, unsigned *))                    \
     X(nvmlDeviceGetComputeRunningProcesses_v3, (void *, unsigned *, void *))                \
     X(nvmlDeviceGetSamples, (void *, unsigned, unsigned long long, unsigned *, unsigned *, void *))

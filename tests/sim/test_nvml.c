@@ -64,6 +64,16 @@ static void devices_are_the_same_as_cuda_s(void **state)
     assert_int_equal(t.nvmlDeviceGetTopologyCommonAncestor(one, two, &level), 0);
     assert_int_equal(level, 30);
     assert_int_equal(t.nvmlDeviceGetMigMode(one, &count, &level), 3);
+    assert_int_equal(t.nvmlDeviceGetNvLinkState(one, 0, &level), 3); /* none are simulated here */
+    assert_int_equal(t.nvmlDeviceGetNvLinkState(one, 99, &level), 2);
+    int status = -1;
+    assert_int_equal(t.nvmlDeviceGetP2PStatus(one, two, 0, &status), 0);
+    assert_int_equal(status, 0);
+    assert_int_equal(t.nvmlDeviceGetP2PStatus(one, one, 0, &status), 2);
+    uint32_t fabric[9] = {36 | 2u << 24};
+    assert_int_equal(t.nvmlDeviceGetGpuFabricInfoV(one, fabric), 3);
+    fabric[0] = 1;
+    assert_int_equal(t.nvmlDeviceGetGpuFabricInfoV(one, fabric), 25);
     assert_int_equal(t.nvmlDeviceGetName(&count, name, sizeof(name)), 2);
 }
 
