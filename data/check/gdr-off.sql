@@ -7,7 +7,7 @@
 --   to a half of the bandwidth.
 -- fix: modprobe nvidia_peermem (and add it to /etc/modules-load.d), or install NVIDIA's open kernel
 --   modules, which use dma-buf on kernel 5.12 and later.
--- apply: module nvidia_peermem
+-- apply: module nvidia_peermem loaded
 -- needs: rdma/peer_memory gpu/devices rdma/ports_active
 -- source: NVIDIA/nccl src/transport/net_ib: ncclIbGdrSupport, ncclIbDmaBufSupport; NCCL user guide,
 --   Troubleshooting

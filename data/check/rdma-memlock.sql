@@ -7,6 +7,7 @@
 --   Cannot allocate memory".
 -- fix: ulimit -l unlimited in the shell that starts the job; docker run --ulimit memlock=-1; Slurm:
 --   PropagateResourceLimitsExcept=MEMLOCK; systemd: LimitMEMLOCK=infinity.
+-- apply: limit memlock hard
 -- needs: limit/soft|limit/unlimited|nccl/warning/count rdma/ports_active
 -- source: NCCL user guide, Troubleshooting: memory locking
 SELECT coalesce(l.number, 0) AS "limit [bytes] @limits", r.ports_usable AS "active ports [count] @/sys/class/infiniband", w.text AS "NCCL says @log",
