@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define RANKS_MAX (1 << 20)
+#define SEQUENCE_MAX (INT64_C(1) << 50)
 
 struct flight *flight_new(void)
 {
@@ -109,9 +110,16 @@ static uint32_t count_ranks(const struct value *ranks)
     return n;
 }
 
-static void higher(int64_t *to, const struct value *v)
+/* The number of a collective; -1: absent, or none that a job can reach. */
+static int64_t sequence_of(const struct value *v)
 {
     int64_t n = value_int(v, -1);
+    return n >= 0 && n < SEQUENCE_MAX ? n : -1;
+}
+
+static void higher(int64_t *to, const struct value *v)
+{
+    int64_t n = sequence_of(v);
     *to = n > *to ? n : *to;
 }
 
@@ -188,7 +196,7 @@ static void read_entry(struct flight *f, const struct value *entry, uint32_t ran
 {
     const struct value *group = value_get(entry, "process_group");
     const char *name = value_text(value_at(group, 0), NULL), *operation = operation_of(entry);
-    int64_t sequence = value_int(value_get(entry, "collective_seq_id"), -1);
+    int64_t sequence = sequence_of(value_get(entry, "collective_seq_id"));
     if (value_true(value_get(entry, "is_p2p")))
         return;
     if (!name || !operation || sequence < 0) {

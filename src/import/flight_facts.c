@@ -61,7 +61,7 @@ static const struct flight_call *find(const struct flight *f, uint32_t g, int64_
     while (end < f->call_count && f->calls[end].group == g && f->calls[end].sequence == sequence)
         end++;
     *count = end - low;
-    return f->calls + low;
+    return *count ? f->calls + low : NULL;
 }
 
 /* A rank that has not entered the collective after its last, which another has entered and not completed. */

@@ -298,6 +298,37 @@ static void test_inspector(void **state)
     values_clear(&v);
 }
 
+static int ignore(void *arg, const struct fact *f)
+{
+    (void)arg, (void)f;
+    return 0;
+}
+
+/* Each allocation fails once: a status, no crash. */
+static void test_no_memory(void **state)
+{
+    char bytes[8192];
+    size_t size = read_file("nccl_trace_rank_0", bytes, sizeof(bytes));
+    (void)state;
+    for (long n = 0;; n++) {
+        struct values v = {0};
+        struct error e = {0};
+        mem_fail_after(n);
+        struct flight *f = flight_new();
+        const struct value *dump = f ? pickle_read(&v, bytes, size, "x", &e) : NULL;
+        int status = dump ? flight_add(f, dump, 0, "x", &e) : STATUS_MEMORY;
+        if (!status)
+            status = flight_facts(f, ignore, NULL, &e);
+        mem_fail_after(-1);
+        flight_free(f);
+        values_clear(&v);
+        assert_true(status == STATUS_OK || status == STATUS_MEMORY);
+        assert_true(n < 1000);
+        if (status == STATUS_OK)
+            break;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,7 +337,7 @@ int main(void)
         cmocka_unit_test(test_quiet),        cmocka_unit_test(test_no_dump),
         cmocka_unit_test(test_pickle_code),  cmocka_unit_test(test_pickle_bad),
         cmocka_unit_test(test_pickle_values), cmocka_unit_test(test_ras),
-        cmocka_unit_test(test_inspector),
+        cmocka_unit_test(test_inspector),    cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -319,6 +319,41 @@ static void test_bad(void **state)
     facts_clear(&f);
 }
 
+static int ignore(void *arg, const struct fact *f)
+{
+    (void)arg, (void)f;
+    return 0;
+}
+
+/* Each allocation fails once: a status, no crash; all later facts would lack something, so none are told as whole. */
+static void test_no_memory(void **state)
+{
+    static const char text[] =
+        "NCCL version 2.18.5+cuda12.2\nh:1:2 [0] NCCL INFO NCCL_X set by environment to 1.\n"
+        "h:1:2 [0] NCCL INFO Using network IB\n"
+        "h:1:2 [0] NCCL INFO comm 0x1 rank 0 nranks 2 cudaDev 0 busId 1000 commId 0x5 - Init START\n"
+        "h:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0\nh:1:2 [0] NCCL WARN x\n";
+    (void)state;
+    for (long n = 0;; n++) {
+        struct error e = {0};
+        mem_fail_after(n);
+        struct nccl_log *l = nccl_log_new();
+        int status = l ? STATUS_OK : STATUS_MEMORY;
+        if (l) {
+            nccl_log_begin(l, "x");
+            nccl_log_feed(l, text, sizeof(text) - 1);
+            nccl_log_end(l);
+            status = nccl_log_facts(l, ignore, NULL, &e);
+        }
+        mem_fail_after(-1);
+        nccl_log_free(l);
+        assert_true(status == STATUS_OK || status == STATUS_MEMORY);
+        assert_true(n < 1000);
+        if (status == STATUS_OK)
+            break;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +361,7 @@ int main(void)
         cmocka_unit_test(test_2_21),    cmocka_unit_test(test_2_27),        cmocka_unit_test(test_2_30),
         cmocka_unit_test(test_rccl),    cmocka_unit_test(test_interleaved), cmocka_unit_test(test_prefixes),
         cmocka_unit_test(test_shapes),  cmocka_unit_test(test_like),        cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
