@@ -41,7 +41,7 @@ static const char *const lines[] = {
     "CASE count(*) WHEN 1 THEN ' pair' ELSE ' pairs' END || printf(', %d channels', sum(c.number)) AS part, "
     "min(t.source) AS source FROM fact t JOIN fact c ON c.kind = t.kind AND c.subject = t.subject "
     "AND c.name = 'channels' WHERE t.kind = 'nccl/edge' AND t.name = 'transport' GROUP BY t.text "
-    "ORDER BY count(*) DESC, t.text LIMIT 6) HAVING count(*) > 0",
+    "ORDER BY count(*) DESC, t.text LIMIT 6) GROUP BY 1",
 
     "SELECT 'host ' || h.subject, trim(coalesce(CASE WHEN r.count = 1 THEN 'rank ' ELSE 'ranks ' END || r.ranks || "
     "CASE WHEN r.count = 1 THEN '; GPU ' ELSE '; GPUs ' END || r.gpus, '')"
@@ -60,13 +60,14 @@ static const char *const lines[] = {
     "ORDER BY h.subject LIMIT 8",
 
     "SELECT 'ring', replace(min(text), ' ', ' → ') || coalesce(' (the first of ' || nullif(count(*), 1) || ')', ''), "
-    "min(source) FROM fact WHERE kind = 'nccl/ring' AND name = 'order' HAVING count(*) > 0",
+    "min(source) FROM fact WHERE kind = 'nccl/ring' AND name = 'order' GROUP BY 1",
 
     "SELECT 'environment', group_concat(subject || '=' || text, ' '), min(source) FROM (SELECT subject, text, source "
-    "FROM fact WHERE kind = 'nccl/env' AND name = 'value' ORDER BY subject LIMIT 24) HAVING count(*) > 0",
+    "FROM fact WHERE kind = 'nccl/env' AND name = 'value' ORDER BY subject LIMIT 24) GROUP BY 1",
 
-    "SELECT 'slowest start', printf('rank %s, %.3g s', subject, max(number)), source FROM fact "
-    "WHERE kind = 'nccl/rank' AND name = 'init_seconds' HAVING count(*) > 1 AND max(number) > 2 * min(number)",
+    "SELECT 'slowest start', printf('rank %s, %.3g s', subject, number), source FROM fact "
+    "WHERE kind = 'nccl/rank' AND name = 'init_seconds' AND number > 2 * (SELECT min(number) FROM fact "
+    "WHERE kind = 'nccl/rank' AND name = 'init_seconds') ORDER BY number DESC, subject LIMIT 1",
 
     "SELECT 'process group ' || subject || coalesce(' (' || " OF("flight/group", "name") " || ')', ''), "
     OF("flight/group", "ranks") " || ' ranks' || " WITH("; all have completed number ", OF("flight/group", "last_completed"), "")

@@ -99,6 +99,7 @@ def test_no_device_seen_is_no_proof_of_a_fallback():
     assert loud(r) == {}
     assert [f["id"] for f in r["findings"]] == ["nccl-socket-fallback"]
     assert "aws-ofi-nccl" in r["findings"][0]["fix"]
+    assert lines(r)["slowest start"] == "rank 3, 4.25 s"
 
 
 def test_a_hang_and_what_is_slow():
