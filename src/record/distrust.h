@@ -4,7 +4,7 @@
  * code of its own, nor keep a reader busy for ever.
  *
  * Read-only and immutable (no lock, no log, nothing made beside it), defensive, schema not trusted, no
- * triggers, cell sizes checked, limits lowered, work bounded by steps.
+ * triggers, cell sizes checked, limits lowered, work bounded by steps. One thread at a time.
  */
 #ifndef GPUFEED_RECORD_DISTRUST_H
 #define GPUFEED_RECORD_DISTRUST_H
