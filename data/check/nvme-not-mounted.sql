@@ -15,4 +15,5 @@ FROM (SELECT subject AS disk, max(number) FILTER (WHERE name = 'size') AS size
       HAVING max(number) FILTER (WHERE name = 'nvme') = 1 AND max(number) FILTER (WHERE name = 'local') = 1
       AND max(number) FILTER (WHERE name = 'in_use') = 0)
 WHERE EXISTS (SELECT 1 FROM fact g WHERE g.kind = 'gpu' AND g.name = 'name')
-AND NOT EXISTS (SELECT 1 FROM fact k WHERE k.kind = 'data' AND k.name = 'named') HAVING count(*) > 0;
+AND NOT EXISTS (SELECT 1 FROM fact k WHERE k.kind = 'data' AND k.name = 'named')
+GROUP BY 1 = 1 HAVING count(*) > 0;

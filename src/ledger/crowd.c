@@ -64,15 +64,27 @@ static bool is_child(const struct thread *x, const struct thread *root)
     return x->tgid != root->tgid && x->job && x->parent_tgid == root->tgid;
 }
 
-static void add_processes(const struct walk *k, uint64_t channel, int64_t t0, int64_t t1,
-                          struct shares *ret)
+/* A child that was made since the last launch: what it holds may not have been looked at yet. */
+static bool is_new(const struct walk *k, const struct thread *x)
 {
-    bool known = channel && threads_channel_known(k->threads, channel);
+    const struct thread *main_thread = threads_find(k->threads, x->tgid);
+    return is_child(x, k->root) && main_thread && main_thread->start != INT64_MIN &&
+           main_thread->start >= k->root->last_call_end;
+}
+
+/* `since`: who has ended before is none of them where there are new ones. */
+static void add_processes(const struct walk *k, uint64_t channel, int64_t since, int64_t t0,
+                          int64_t t1, struct shares *ret)
+{
+    bool known = channel && threads_channel_known(k->threads, channel), made = false;
+    for (size_t i = 0; i < k->threads->count && !made; i++)
+        made = is_new(k, k->threads->list[i]);
     for (size_t i = 0; i < k->threads->count; i++) {
         const struct thread *x = k->threads->list[i];
-        if (x->tgid == k->root->tgid)
+        if (x->tgid == k->root->tgid || (made && x->exit < since))
             continue;
-        if (known ? threads_writes(k->threads, channel, x->tgid) : is_child(x, k->root))
+        if (is_new(k, x) ||
+            (known ? threads_writes(k->threads, channel, x->tgid) : is_child(x, k->root)))
             add_thread(k, x, t0, t1, ret);
     }
 }
@@ -115,7 +127,7 @@ void crowd_share(const struct walk *k, const struct event_wait *w, struct shares
     if (w->target == TARGET_FUTEX)
         add_siblings(k, w->t_out, w->t_wake, ret);
     if (!ret->count)
-        add_processes(k, w->channel, back, w->t_wake, ret);
+        add_processes(k, w->channel, w->t_out, back, w->t_wake, ret);
     if (!ret->count)
         add_siblings(k, w->t_out, w->t_wake, ret);
 }

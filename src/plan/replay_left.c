@@ -86,13 +86,15 @@ double left_of_part(const struct sim *s, const struct worker *w, const struct vi
     double ns = p->ns * keep(s, p->cause, p->resource, false);
     if (p->cause == CAUSE_CPU_STARVED) /* the shared cores bring the rest about again */
         return ns * w->starved;
+    if (cause_takes_core(p->cause))
+        return ns * w->warm;
     return p->cause == CAUSE_STORAGE ? ns * w->shrink : ns;
 }
 
 double left_of_storage(const struct sim *s, const struct view_item *item)
 {
     double sum = 0;
-    struct worker whole = {.shrink = 1};
+    struct worker whole = {.shrink = 1, .warm = 1};
     if (s->sc->storage_cap_ns <= 0)
         return 1;
     for (uint32_t i = 0; i < item->part_count; i++)

@@ -260,6 +260,16 @@ static void learn_sync(struct view *v, double *all)
     v->usual.sync_quick = view_quantile(all, n, QUICK);
 }
 
+double view_item_cpu(const struct view *v, const struct view_item *item)
+{
+    double sum = 0;
+    for (uint32_t i = item->startup_parts; i < item->part_count; i++) {
+        const struct view_part *p = &v->parts[item->parts_at + i];
+        sum += cause_takes_core(p->cause) ? p->ns : 0;
+    }
+    return sum;
+}
+
 /* The lags of the steps that waited (or not) for what they took, into all[]; a worker's first hand-over,
  * which starts its queue's thread, only where there is no other. */
 static size_t lags_of(const struct view *v, bool waited, double *all)
@@ -284,6 +294,11 @@ static bool learn_usual(struct view *v)
     if (!a || !b)
         return false;
     learn_sync(v, a);
+    ready = 0;
+    for (size_t p = 0; p < v->item_count; p++)
+        if (!v->items[p].startup && !v->items[p].stale)
+            b[ready++] = view_item_cpu(v, &v->items[p]);
+    v->usual.item_cpu = ready ? view_quantile(b, ready, 0.5) : INFINITY;
     waited = lags_of(v, true, a);
     ready = lags_of(v, false, b);
     v->usual.lag_quick = view_quantile(a, waited, QUICK);

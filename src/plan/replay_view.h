@@ -65,6 +65,7 @@ struct view_step {
 struct view_usual {
     double lag_waited, lag_ready;              /* of the consumer */
     double slack_waited;                       /* of a worker */
+    double item_cpu;                           /* of an item that is not its worker's first */
     double lag_quick, slack_quick, sync_quick; /* the quickest tenth: nobody else had the core */
 };
 
@@ -106,6 +107,9 @@ bool view_build(struct view *v, const struct replay_log *log, int consumer, uint
  * from->workers must be 0. take_ns and start_ns: of struct replay_setup. */
 bool view_build_loader(struct view *v, const struct view *from, int64_t take_ns, int64_t start_ns);
 void view_clear(struct view *v);
+
+/* CPU time of the item itself, its worker's start left out. */
+double view_item_cpu(const struct view *v, const struct view_item *item);
 
 static inline bool cause_takes_core(uint8_t cause)
 {

@@ -311,6 +311,23 @@ static void who_could_have_ended_it(void **state)
     assert_int_equal(shares_of(&s, CAUSE_PREPARE), 100 * MS);
 }
 
+/* Nobody has looked yet at what new workers hold; the old one held the pipe, and is gone. */
+static void new_workers_could_have_ended_it(void **state)
+{
+    struct event_channel holds = {.channel = 5, .tgid = WORKER, .writer = true};
+    struct event_wait pipe = a_wait(TRAINER, TRAINER, TARGET_PIPE, 300 * MS, 400 * MS);
+    (void)state;
+    threads_find(&t, TRAINER)->last_call_end = 100 * MS;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    assert_true(threads_hold_channel(&t, &holds));
+    ended(&t, 200 * MS, WORKER, WORKER);
+    started(&t, 250 * MS, OTHER, OTHER, TRAINER);
+    pipe.channel = 5;
+    struct shares s = crowd(pipe);
+    assert_int_equal(shares_of(&s, CAUSE_STARTUP), 150 * MS);
+    assert_int_equal(shares_total(&s), 150 * MS);
+}
+
 /* The launching thread has gone on since: it had started by then. */
 static void a_worker_that_had_started(void **state)
 {
@@ -380,6 +397,7 @@ int main(void)
         T(short_connections_to_a_store),
         T(who_could_have_ended_it),
         T(a_worker_that_had_started),
+        T(new_workers_could_have_ended_it),
         T(a_collective_s_thread_is_the_network),
         T(a_crowd_of_none),
         T(a_worker_that_starts),
