@@ -9,7 +9,7 @@
 #define KEPT 64           /* waits that may overlap; they come in order of their ends */
 #define READERS 16        /* more than these count as so many */
 #define CHANNELS 64       /* connections whose last request is remembered */
-#define TELLING 16        /* waits that tell a rate */
+#define TELLING 30        /* waits that tell a rate */
 #define TELLING_PART 0.02 /* of all time waited */
 /*
  * Two powers of the number of readers. `slows`: of the time of a byte with the number that waited
@@ -21,6 +21,9 @@
 #define SLOWS_NOT 0.2
 #define FLOWS 0.7
 #define FLOWS_NOT 0.35
+/* Of the time waited, while bytes of an answer come: a line limits, or does not. */
+#define TRANSFERS 0.5
+#define TRANSFERS_NOT 0.2
 
 struct kept {
     int64_t t0, t1;
@@ -136,35 +139,54 @@ static bool tells(const struct crowd *c, double all_ns)
     return c->waits >= TELLING && c->bytes && c->ns >= TELLING_PART * all_ns;
 }
 
-/* The power of the number of readers with which the time of a byte grows; NAN: it never differs. */
-static double grows(const struct crowd list[READERS])
+/* The fewest and the most readers that tell; false: they never differ. */
+static bool few_and_many(const struct crowd list[READERS], size_t *few, size_t *many)
 {
-    size_t few = READERS, many = READERS;
     double all = 0;
+    *few = READERS;
+    *many = READERS;
     for (size_t i = 0; i < READERS; i++)
         all += list[i].ns;
     for (size_t i = 0; i < READERS; i++)
         if (tells(&list[i], all)) {
-            few = few < READERS ? few : i;
-            many = i;
+            *few = *few < READERS ? *few : i;
+            *many = i;
         }
-    if (few == many)
-        return NAN;
-    const struct crowd *a = &list[few], *b = &list[many];
-    return log(b->ns / (double)b->bytes * (double)a->bytes / a->ns) /
-           log((double)(many + 1) / (double)(few + 1));
+    return *few != *many;
 }
 
+/* The power of the number of readers with which the time of a byte grows, or of a wait; NAN: it never
+ * differs. */
+static double grows(const struct crowd list[READERS], bool bytes)
+{
+    size_t few, many;
+    if (!few_and_many(list, &few, &many))
+        return NAN;
+    const struct crowd *a = &list[few], *b = &list[many];
+    double times = b->ns / a->ns * (bytes ? (double)a->bytes / (double)b->bytes
+                                          : (double)a->waits / (double)b->waits);
+    return log(times) / log((double)(many + 1) / (double)(few + 1));
+}
+
+static double transfer_share(const struct flow *f)
+{
+    double all = f->first_ns + f->transfer_ns;
+    return all > 0 ? f->transfer_ns / all : NAN;
+}
+
+/* Bytes a second say nothing of a line while readers wait for first bytes: those that ask at once get
+ * their answers at once. */
 static double bandwidth_bound(const struct flow *f)
 {
-    double slows = grows(f->found), flows = -grows(f->beside);
-    if (slows >= SLOWS || flows <= FLOWS_NOT)
+    double slows = grows(f->found, true), waits = grows(f->found, false);
+    double flows = -grows(f->beside, true);
+    double transfer = transfer_share(f);
+    if ((slows >= SLOWS && waits >= SLOWS) || (flows <= FLOWS_NOT && transfer >= TRANSFERS))
         return 1;
-    return slows <= SLOWS_NOT && flows >= FLOWS ? 0 : NAN;
+    return slows <= SLOWS_NOT && (flows >= FLOWS || transfer <= TRANSFERS_NOT) ? 0 : NAN;
 }
 
 void flow_told(const struct flow *f, struct flow_told *ret)
 {
-    double all = f->first_ns + f->transfer_ns;
-    *ret = (struct flow_told){bandwidth_bound(f), all > 0 ? f->transfer_ns / all : NAN};
+    *ret = (struct flow_told){bandwidth_bound(f), transfer_share(f)};
 }

@@ -113,10 +113,14 @@ static enum cause starting_cause(const struct explaining *x, const struct event_
     return x->starting && local ? CAUSE_STARTUP : c;
 }
 
+static int64_t last_fork(const struct explaining *x);
+
 static void take_sampled(struct explaining *x, const struct event_wait *w, int64_t ns)
 {
     struct shares parts = {.count = 0};
     crowd_share(&x->walk, w, &parts);
+    if (!parts.count && last_fork(x) > x->a) /* a child that was not looked at yet */
+        shares_add(&parts, CAUSE_STARTUP, 0, 1);
     shares_add_scaled(x->out, &parts, ns);
 }
 

@@ -114,17 +114,35 @@ static void test_even_line(void **state)
             sharing += left[i] > 0;
         for (int i = 0; i < N; i++) {
             if (left[i] > 0 && (left[i] -= 1.0 / sharing) <= 0) {
-                put(f, i, (uint64_t)t, from[i], t, ITEM);
+                put(f, i, (uint64_t)from[i], from[i] + NS_PER_US, t, ITEM);
                 decodes[i] = 100 + rand() % 200;
             } else if (left[i] <= 0 && --decodes[i] <= 0) {
                 left[i] = ITEM_STEPS;
                 from[i] = t;
+                put(f, i, (uint64_t)t, t, t + NS_PER_US, 200); /* its head comes at once */
             }
         }
     }
     flow_told(f, &told);
     flow_free(f);
     assert_true(told.bandwidth_bound == 1);
+}
+
+/* Two readers ask at once and are answered at once: the second one to end waits alone for a moment, and
+ * gets all of its bytes in it. */
+static void test_asked_at_once(void **state)
+{
+    struct flow *f = flow_new();
+    struct flow_told told;
+    for (int64_t i = 0; i < 300; i++) {
+        int64_t t = i * 25 * NS_PER_MS, late = (1 + rand() % 5) * 100 * NS_PER_US;
+        put(f, 0, (uint64_t)i * 2, t, t + 20 * NS_PER_MS, ITEM);
+        if (i % 5) /* who is alone finds more of its answer there when it wakes */
+            put(f, 1, (uint64_t)i * 2, t + 10 * NS_PER_US, t + 20 * NS_PER_MS + late, ITEM / 3);
+    }
+    flow_told(f, &told);
+    flow_free(f);
+    assert_false(told.bandwidth_bound == 1);
 }
 
 /* Each connection is slow, two are twice as fast. */
@@ -163,6 +181,7 @@ int main(void)
         cmocka_unit_test(test_bandwidth),
         cmocka_unit_test(test_even_line),
         cmocka_unit_test(test_own_line),
+        cmocka_unit_test(test_asked_at_once),
         cmocka_unit_test(test_untold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
