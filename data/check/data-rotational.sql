@@ -30,6 +30,6 @@ JOIN (SELECT subject AS point, max(text) FILTER (WHERE name = 'fstype') AS fstyp
       FROM fact WHERE kind = 'mount' GROUP BY subject) m ON m.point = d.point
 JOIN fact r ON r.kind = 'disk' AND r.name = 'rotational' AND r.subject = substr(m.resource, 6, instr(m.resource || ' (', ' (') - 6)
 JOIN fact o ON o.kind = 'disk' AND o.name = 'model' AND o.subject = r.subject
-WHERE (d.named = 1 OR d.files > 0 OR d.mapped > 0) AND m.resource LIKE 'disk %' AND r.number = 1 AND r.subject NOT LIKE 'vd%' AND r.subject NOT LIKE 'xvd%'
+WHERE (d.named = 1 OR d.files > 0 OR d.mapped > 0) AND m.resource LIKE 'disk %' AND r.number = 1 AND r.subject NOT LIKE 'vd%' AND r.subject NOT LIKE 'xvd%' AND r.subject NOT LIKE 'nvme%'
 AND o.text NOT LIKE '%virtual%' AND o.text NOT LIKE 'QEMU%' AND o.text NOT LIKE 'VBOX%' AND o.text NOT LIKE 'PersistentDisk%'
 AND o.text NOT LIKE 'Amazon%';

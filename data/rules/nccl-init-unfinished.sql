@@ -13,8 +13,11 @@ SELECT u.number AS "unfinished [count] @NCCL log",
        r.number AS "ranks [count] @NCCL log",
        a.text AS "ranks without a line @NCCL log",
        u.source AS "said in",
+       CASE WHEN s.number > 0 THEN 'warning' END AS "severity",
        printf('%d', u.number) AS "_some",
-       coalesce('; no line of rank ' || a.text, '') AS "_absent",
+       coalesce('; no line of rank ' || a.text, '')
+       || CASE WHEN s.number > 0 THEN ': /dev/shm was too small for them' ELSE '' END AS "_absent",
+       CASE WHEN s.number > 0 THEN 'Make /dev/shm larger first; then ' ELSE '' END ||
        CASE WHEN a.text IS NOT NULL THEN 'Look at what rank ' || a.text || ' did: a process that died before, '
             || 'or a log that is not among these files; then '
             ELSE '' END || 'check that each host reaches the others on the interface of the line "Bootstrap: '
@@ -22,4 +25,5 @@ SELECT u.number AS "unfinished [count] @NCCL log",
 FROM fact u
 LEFT JOIN fact r ON r.kind = 'nccl' AND r.subject = '' AND r.name = 'ranks'
 LEFT JOIN fact a ON a.kind = 'nccl' AND a.subject = '' AND a.name = 'ranks_absent'
+LEFT JOIN fact s ON s.kind = 'nccl/warning' AND s.subject = 'shm-small' AND s.name = 'count'
 WHERE u.kind = 'nccl' AND u.subject = '' AND u.name = 'init_unfinished' AND u.number > 0;

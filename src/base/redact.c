@@ -168,10 +168,31 @@ static size_t value_length(const char *p, char quote)
     return n;
 }
 
+/* Words of a sentence at v: letters, then a blank and a letter. */
+static bool is_prose(const char *v)
+{
+    size_t n = 0;
+    while (n < WORD_MAX && isalpha((unsigned char)v[n]))
+        n++;
+    bool word = n > 0;
+    n += word && (v[n] == ':' || v[n] == ',');
+    return word && v[n] == ' ' && isalpha((unsigned char)v[n + 1]);
+}
+
+/* An error message names a file: "/etc/passwd": Permission denied. sep is what separator() gave. */
+static bool is_file_name(const char *p, size_t n, size_t sep, char before)
+{
+    const char *after = p + n;
+    bool quoted = *after == '"' || *after == '\'';
+    bool colon = memchr(after, ':', sep) && after[sep - 1] == ' ';
+    return colon && (quoted || before == '/') && is_prose(after + sep);
+}
+
 /* Handles a name at p of n characters; returns what it consumed and wrote, 0: not secret. */
-static size_t secret_pair(struct str *out, const char *p, size_t n, bool flag)
+static size_t secret_pair(struct str *out, const char *p, size_t n, char before)
 {
     char quote;
+    bool flag = before == '-';
     size_t bare = n;
     while (bare && !isalnum((unsigned char)p[bare - 1]))
         bare--;
@@ -184,6 +205,8 @@ static size_t secret_pair(struct str *out, const char *p, size_t n, bool flag)
     /* "Authorization: Bearer X": two words; the value is the second one. */
     const char *v = p + n + sep;
     if (!value || !strncasecmp(v, "bearer ", 7) || !strncasecmp(v, "basic ", 6))
+        return 0;
+    if (!quote && is_file_name(p, n, sep, before))
         return 0;
     str_addn(out, p, n + sep);
     str_add(out, REDACT_MASK);
@@ -208,8 +231,8 @@ static size_t bearer(struct str *out, const char *p, size_t n)
     return n + gap + value;
 }
 
-/* A word that starts at p: returns what was consumed (and written to out). */
-static size_t take_word(struct str *out, const char *p, bool flag)
+/* A word that starts at p: returns what was consumed (and written to out). before: the character in front. */
+static size_t take_word(struct str *out, const char *p, char before)
 {
     size_t n = 0, used;
     if ((used = token_by_form(p))) {
@@ -218,7 +241,7 @@ static size_t take_word(struct str *out, const char *p, bool flag)
     }
     while (name_char(p[n]))
         n++;
-    if ((used = secret_pair(out, p, n, flag)) || (used = bearer(out, p, n)))
+    if ((used = secret_pair(out, p, n, before)) || (used = bearer(out, p, n)))
         return used;
     str_addn(out, p, n);
     return n;
@@ -241,8 +264,7 @@ void redact_add(struct str *out, const char *text)
                 p += used + password;
             }
         } else if (isalnum((unsigned char)*p)) {
-            bool flag = p > text && p[-1] == '-';
-            p += take_word(out, p, flag);
+            p += take_word(out, p, p > text ? p[-1] : '\0');
         } else {
             str_addn(out, p++, 1);
         }

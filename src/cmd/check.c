@@ -13,6 +13,7 @@
 #include "base/rootfs.h"
 #include "base/unit.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -154,6 +155,8 @@ static bool own_option(void *arg, int option, const char *value, const char **ba
         o->root = value;
         if (stat(value, &st) || !S_ISDIR(st.st_mode))
             *bad = "--root wants a folder that holds another machine's files (proc, sys, ...)";
+        else if (!rootfs_exists(value, "/proc") && !rootfs_exists(value, "/sys"))
+            *bad = "--root wants a folder that holds another machine's files: this one has neither proc nor sys";
         return true;
     case CHECK_INTERVAL:
         o->interval_ns = unit_parse_ns(value);
@@ -362,6 +365,23 @@ static int find_job(struct check_command *o)
     return EXIT_DONE;
 }
 
+/* Is the place there, in the job's mounts or in ours? Of another machine that cannot be known. */
+static int find_data(const struct check_command *o)
+{
+    for (size_t i = 0; i < o->data_count && !o->root; i++) {
+        struct str path = {0};
+        struct stat st;
+        if (o->pid)
+            str_addf(&path, "/proc/%u/root", o->pid);
+        str_add(&path, o->data[i]);
+        bool absent = !path.failed && stat(str_text(&path), &st) && (errno == ENOENT || errno == ENOTDIR);
+        str_clear(&path);
+        if (absent)
+            return cmd_usage(&cmd_check, "--data: there is no \"%s\"", o->data[i]);
+    }
+    return EXIT_DONE;
+}
+
 static int check(int argc, char **argv)
 {
     struct check_command o = {.interval_ns = NS_PER_S};
@@ -377,7 +397,7 @@ static int check(int argc, char **argv)
         return cmd_usage(&cmd_check, "%s", bad);
     if (o.undo)
         return undo(&o);
-    if ((code = find_job(&o)))
+    if ((code = find_job(&o)) || (code = find_data(&o)))
         return code;
     if (o.show.fail_on < 0)
         o.show.fail_on = SEVERITY_WARNING;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the dumps tell together: who has not come, and who does something else. */
+#include "base/mem.h"
 #include "base/str.h"
 #include "import/flight_int.h"
 
@@ -214,6 +215,7 @@ static void tell_group(struct out *o, const struct flight_group *g)
     str_add(&o->subject, intern_text(&o->f->texts, g->name));
     emit_text(o, "flight/group", "name", g->description, UINT32_MAX);
     emit(o, "flight/group", "ranks", g->members ? g->members : g->dumped, NULL, UINT32_MAX);
+    emit(o, "flight/group", "dumped", g->dumped, NULL, UINT32_MAX);
     if (g->least >= 0 && g->least < INT64_MAX)
         emit(o, "flight/group", "last_completed", (double)g->least, NULL, UINT32_MAX);
     if (g->furthest >= 0)
@@ -234,6 +236,38 @@ static void tell_seat(struct out *o, const struct flight_seat *s)
         emit(o, "flight/rank", "last_enqueued", (double)s->enqueued, NULL, s->rank);
 }
 
+static int by_int(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+/* "1, 4-7": ranks of the job without a dump. */
+static void tell_absent(struct out *o, uint32_t ranks)
+{
+    const struct flight *f = o->f;
+    int *have = f->dump_count ? mem_zalloc(f->dump_count * sizeof(*have)) : NULL;
+    if (!have) {
+        o->text.failed |= f->dump_count > 0;
+        return;
+    }
+    for (size_t i = 0; i < f->dump_count; i++)
+        have[i] = f->dumps[i].rank;
+    qsort(have, f->dump_count, sizeof(*have), by_int);
+    int64_t next = 0;
+    str_reset(&o->text);
+    for (size_t i = 0; i <= f->dump_count && o->text.len < 200; i++) {
+        int64_t end = i < f->dump_count ? have[i] : ranks; /* next ... end - 1 are absent */
+        if (end > next)
+            str_addf(&o->text, end > next + 1 ? "%s%lld-%lld" : "%s%lld", o->text.len ? ", " : "",
+                     (long long)next, (long long)end - 1);
+        next = end + 1 > next ? end + 1 : next;
+    }
+    free(have);
+    if (o->text.len)
+        emit(o, "flight", "ranks_absent", NAN, str_text(&o->text), UINT32_MAX);
+}
+
 static void tell_job(struct out *o)
 {
     const struct flight *f = o->f;
@@ -247,6 +281,8 @@ static void tell_job(struct out *o)
     if (ranks)
         emit(o, "flight", "ranks", ranks, NULL, UINT32_MAX);
     emit(o, "flight", "ranks_dumped", (double)f->dump_count, NULL, UINT32_MAX);
+    if (ranks > f->dump_count)
+        tell_absent(o, ranks);
     emit(o, "flight", "entries", (double)f->entries, NULL, UINT32_MAX);
     emit(o, "flight", "missing", o->missing, NULL, UINT32_MAX);
     emit(o, "flight", "mismatches", o->mismatches, NULL, UINT32_MAX);

@@ -380,6 +380,7 @@ static void put_small(struct out *o)
 {
     struct nccl_log *l = o->l;
     struct nccl_at all = {l->at.file, 0};
+    static const char *const quotes[NCCL_QUOTES] = {"text", "text2", "text3"};
     for (size_t i = 0; i < l->envs_count; i++) {
         const char *name = intern_text(&l->texts, l->envs[i].name);
         text(o, "nccl/env", name, "value", intern_text(&l->texts, l->envs[i].value), l->envs[i].at);
@@ -388,7 +389,8 @@ static void put_small(struct out *o)
     for (size_t i = 0; i < l->problems_count; i++) {
         const struct nccl_problem *p = &l->problems[i];
         number(o, "nccl/warning", p->word, "count", (double)p->count, "count", p->at);
-        text(o, "nccl/warning", p->word, "text", intern_text(&l->texts, p->text), p->at);
+        for (int k = 0; k < NCCL_QUOTES; k++)
+            text(o, "nccl/warning", p->word, quotes[k], intern_text(&l->texts, p->text[k]), p->at);
         text(o, "nccl/warning", p->word, "host", intern_text(&l->texts, p->host), p->at);
     }
     for (size_t i = 0; i < l->functions_count; i++) {

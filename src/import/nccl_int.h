@@ -109,10 +109,11 @@ struct nccl_env {
     struct nccl_at at;
 };
 
+#define NCCL_QUOTES 3 /* different texts of one word that are kept */
 struct nccl_problem {
     const char *word;
     uint64_t count;
-    uint32_t text, host;
+    uint32_t text[NCCL_QUOTES], host;
     struct nccl_at at;
 };
 

@@ -173,9 +173,9 @@ static void classify(struct nccl_line *l, enum level level, const char *text)
         l->kind = s->kind;
         l->word = s->word;
         nccl_decode(l, text);
-        return;
+        break;
     }
-    if (level == LEVEL_WARN) {
+    if (level == LEVEL_WARN && (l->kind == NCCL_UNKNOWN || l->kind == NCCL_KNOWN)) {
         l->kind = NCCL_PROBLEM;
         l->word = "other";
     }

@@ -233,10 +233,17 @@ static void take_problem(struct nccl_log *l, const char *host, const struct nccl
         if (!strcmp(l->problems[i].word, r->word))
             p = &l->problems[i];
     if (!p && (p = NCCL_GROW(l, problems, NCCL_SMALL_MAX)))
-        *p = (struct nccl_problem){.word = r->word, .text = nccl_text_of(l, r->text),
-                                   .host = *host ? nccl_text_of(l, host) : 0, .at = l->at};
-    if (p)
-        p->count++;
+        *p = (struct nccl_problem){.word = r->word, .host = *host ? nccl_text_of(l, host) : 0,
+                                   .at = l->at};
+    if (!p)
+        return;
+    p->count++;
+    for (int i = 0; i < NCCL_QUOTES; i++) {
+        if (!p->text[i])
+            p->text[i] = nccl_text_of(l, r->text);
+        if (!strcmp(intern_text(&l->texts, p->text[i]), r->text))
+            return;
+    }
 }
 
 static void take_function(struct nccl_log *l, const struct nccl_line *r)

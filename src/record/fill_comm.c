@@ -70,9 +70,20 @@ static const char *const lines[] = {
     "WHERE kind = 'nccl/rank' AND name = 'init_seconds') ORDER BY number DESC, subject LIMIT 1",
 
     "SELECT 'process group ' || subject || coalesce(' (' || " OF("flight/group", "name") " || ')', ''), "
-    OF("flight/group", "ranks") " || ' ranks' || " WITH("; all have completed number ", OF("flight/group", "last_completed"), "")
+    OF("flight/group", "ranks") " || ' ranks' || CASE WHEN " OF("flight/group", "dumped") " < " OF("flight/group", "ranks")
+    " OR " ONE("flight", "ranks_dumped") " = 1"
+    " THEN " WITH("; files of ", OF("flight/group", "dumped"), " of them")
+    " || " WITH(", which completed number ", OF("flight/group", "last_completed"), "")
+    " ELSE " WITH("; all have completed number ", OF("flight/group", "last_completed"), "") " END"
     " || " WITH("; the furthest has entered ", OF("flight/group", "last_enqueued"), "")
     ", min(source) FROM fact WHERE kind = 'flight/group' GROUP BY subject ORDER BY length(subject), subject LIMIT 6",
+
+    "SELECT 'files missing', 'no dump of rank ' || text || '; what it did is not known', source "
+    "FROM fact WHERE kind = 'flight' AND subject = '' AND name = 'ranks_absent'",
+
+    "SELECT 'files missing', 'one rank alone tells little: give the dumps of all ranks together', source FROM fact "
+    "WHERE kind = 'flight' AND subject = '' AND name = 'ranks_dumped' AND number = 1 "
+    "AND " ONE("flight", "ranks_absent") " IS NULL AND coalesce(" ONE("flight", "ranks") ", 2) > 1",
 
     "SELECT 'communicator ' || subject, " OF("ras/comm", "ranks") " || ' ranks; ' || " OF("ras/comm", "missing")
     " || ' missing' || " WITH("; the slowest is ", OF("ras/comm", "behind"), " launches behind")

@@ -89,12 +89,14 @@ static void put_sum(struct page *p, const struct check_report *c, bool verbose)
     str_addf(s, "%s: ", c->what ? c->what : "this machine");
     if (n)
         str_addf(s, "%zu finding%s; ", n, n == 1 ? "" : "s");
-    else
+    else if (c->judged)
         str_add(s, "nothing wrong was found; ");
+    else
+        str_add(s, "nothing is known; ");
     str_addf(s, "%zu of %zu rules could be judged", c->judged, c->rules);
     if (c->unjudged_count && !verbose)
         str_add(s, " (--verbose tells what the others lack)");
-    page_wrap(p, n ? TONE_BOLD : TONE_GOOD, "", str_text(s), LINES_MAX);
+    page_wrap(p, n || !c->judged ? TONE_BOLD : TONE_GOOD, "", str_text(s), LINES_MAX);
 }
 
 static int clamp(int v, int fallback, int low, int high)

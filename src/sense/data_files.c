@@ -39,8 +39,11 @@ static const char *const programs[] = {
     "*.so",   "*.so.*",  "*.py",   "*.pyc",  "*.log",       "*.pyd",      "/dev/*",
     "/proc/*", "/sys/*", "/run/*", "/usr/*", "/lib/*",      "/lib64/*",   "/bin/*",
     "/etc/*", "*.cubin", "*.ptx",  "*.lock", "*/__pycache__/*", "*/site-packages/*",
-    "*(deleted)", "memfd:*", "*/.git/*", "/var/log/*",
+    "*(deleted)", "memfd:*", "*/.git/*", "/var/log/*", "*.sh", "*/sh-thd*",
 };
+
+/* What shells and mktemp(1) hold open; named on a command line it may be data. */
+static const char *const shell_files[] = {"/tmp/zsh??????", "/tmp/tmp.??????????"};
 
 /* Options whose path is where data comes from; any of these in the name. */
 static const char *const data_words[] = {"data", "train", "val", "corpus", "shard", "input", "root",
@@ -70,6 +73,14 @@ static bool is_program(const char *path)
         if (!fnmatch(programs[i], path, 0))
             return true;
     return path[0] != '/';
+}
+
+static bool is_shell_file(const char *path)
+{
+    for (size_t i = 0; i < sizeof(shell_files) / sizeof(shell_files[0]); i++)
+        if (!fnmatch(shell_files[i], path, 0))
+            return true;
+    return false;
 }
 
 static bool has_word(const char *name, size_t n, const char *const *words, size_t count)
@@ -117,7 +128,8 @@ static void see_descriptor(void *arg, const char *name)
     if (++f->count > FILES_MAX)
         return;
     snprintf(path, sizeof(path), "/proc/%u/fd/%.20s", f->pid, name);
-    if (!rootfs_link(f->d->o.root, path, target, sizeof(target)) || is_program(target))
+    if (!rootfs_link(f->d->o.root, path, target, sizeof(target)) || is_program(target) ||
+        is_shell_file(target))
         return;
     snprintf(path, sizeof(path), "/proc/%u/fdinfo/%.20s", f->pid, name);
     if (rootfs_bytes(f->d->o.root, path, KIB, &info)) {

@@ -47,6 +47,15 @@ static const struct {
      "--max-tokens=5 --eval_tokens 6 PWD=/home/a OLDPWD=/b"},
     {"bearer of news", "bearer of news"},
     {"sig=", "sig="},
+    {"cannot run \"/etc/passwd\": Permission denied", "cannot run \"/etc/passwd\": Permission denied"},
+    {"\"my_passwd\": No such file or directory", "\"my_passwd\": No such file or directory"},
+    {"/etc/passwd: Permission denied", "/etc/passwd: Permission denied"},
+    {"\"a.token\": gzip: cut", "\"a.token\": gzip: cut"},
+    {"{\"token\": \"two words\"}", "{\"token\": \"***\"}"},
+    {"{\"password\": 123456, \"n\": 1}", "{\"password\": *** \"n\": 1}"},
+    {"\"password\": hunter2 rest", "\"password\": *** rest"},
+    {"\"password\": hunter", "\"password\": ***"},
+    {"password: Permission denied", "password: *** denied"},
 };
 
 static void test_texts(void **state)

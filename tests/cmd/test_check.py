@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """gpufeed check: what it prints, its JSON, its exit codes; machines as folders."""
 import json
+import subprocess
 import tarfile
 
 import pytest
@@ -68,6 +69,46 @@ def test_fail_on(tmp_path):
         assert gf.gpufeed("check", "--root", root, "--fail-on", level).code == code
 
 
+def test_a_folder_that_is_no_machine(tmp_path):
+    result = gf.gpufeed("check", "--root", tmp_path)
+    assert result.code == 2 and result.out == "" and "neither proc nor sys" in result.err, result
+
+
+def test_a_machine_of_which_nothing_is_known(tmp_path):
+    (tmp_path / "proc").mkdir()
+    result = gf.gpufeed("check", "--root", tmp_path)
+    assert "nothing is known" in result.out and "nothing wrong" not in result.out, result
+
+
+def test_data_that_is_not_there(tmp_path):
+    result = gf.gpufeed("check", "--data", tmp_path / "none", "--interval", "10ms")
+    assert result.code == 2 and result.out == "" and str(tmp_path / "none") in result.err, result
+    result = gf.gpufeed("check", "--data", tmp_path, "--interval", "10ms")
+    assert result.code in (0, 1), result
+
+
+def test_files_of_a_shell_are_no_data(tmp_path):
+    (tmp_path / "sh-thd.Ab12").write_text("x\n")
+    script = tmp_path / "job.sh"
+    script.write_text(f"exec 7< {tmp_path}/sh-thd.Ab12 8< {tmp_path}/job.sh\necho on\nsleep 60\n")
+    child = subprocess.Popen(["sh", script], stdout=subprocess.PIPE, start_new_session=True)
+    assert child.stdout.readline() == b"on\n"
+    try:
+        result = gf.gpufeed("check", "-p", str(child.pid), "--json", "--verbose", "--interval", "10ms")
+    finally:
+        gf.kill_group(child)
+        child.wait()
+    document = validated(result.out)
+    assert not [f for f in document["facts"] if f["kind"] == "data" and f["name"] == "example"], result
+
+
+def test_a_file_name_in_an_error_is_no_secret(tmp_path):
+    for args in (["run", "--", tmp_path / "my_passwd"], ["report", tmp_path / "my_passwd"],
+                 ["check", "--nccl-log", tmp_path / "my_passwd", "--interval", "10ms"]):
+        result = gf.gpufeed(*args)
+        assert "No such file" in result.err and "***" not in result.err, result
+
+
 def test_this_machine():
     """Whatever it is: the JSON is valid, the code says what the findings are."""
     result = gf.gpufeed("check", "--json", "--interval", "100ms")
@@ -81,7 +122,8 @@ def test_bad_usage(tmp_path):
     cases = [(["--root", tmp_path / "none"], "--root"), (["-p", "x"], "-p"), (["-p", "-3"], "-p"),
              (["--interval", "never"], "--interval"), (["extra"], "extra"),
              (["--rules", tmp_path / "none"], "--rules"), (["--fail-on", "bad"], "--fail-on"),
-             (["-p", "4194305"], "4194305"), (["--root", tmp_path, "-p", "1"], "no process")]
+             (["-p", "4194305"], "4194305"), (["--root", tmp_path / "m", "-p", "1"], "no process")]
+    (tmp_path / "m" / "proc").mkdir(parents=True)
     for args, word in cases:
         result = gf.gpufeed("check", *args)
         assert result.code == 2, result

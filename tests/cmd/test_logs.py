@@ -148,6 +148,32 @@ def test_a_hostile_log_is_only_text(folder):
     assert "\x1b" not in out
 
 
+def test_a_warning_that_nobody_knows_is_told(folder):
+    log = folder / "x.log"
+    log.write_text("".join(f"h:1:2 [0] init.cc:{i} NCCL WARN {text}\n" for i, text in enumerate(
+        ["Strange thing token=abcdef12", "Strange thing token=abcdef12", "foo.cc:12 -> 3 went wrong", "Third", "Fourth"])))
+    r = report(log)
+    (f,) = r["findings"]
+    assert (f["id"], f["severity"]) == ("nccl-warned", "info")
+    assert f["title"].startswith("NCCL warned 5 times of something that no rule knows: Strange thing")
+    said = json.dumps(f)
+    assert "foo.cc:12" in said and "Third" in said and "abcdef12" not in said
+
+
+def test_small_shared_memory_comes_before_what_follows_from_it(folder):
+    log = folder / "x.log"
+    head = "h:1:2 [0] "
+    log.write_text(
+        head + "NCCL INFO ncclCommInitRank comm 0x1 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 1000 commId 0x9 - Init START\n"
+        + head + "misc/shmutils.cc:72 NCCL WARN Call to posix_fallocate failed : No space left on device\n"
+        + head + "misc/shmutils.cc:113 NCCL WARN Error while creating shared memory segment /dev/shm/nccl-AbC (size 9637888)\n")
+    r = report(log)
+    ids = [f["id"] for f in r["findings"]]
+    assert ids[:2] == ["nccl-warning", "nccl-init-unfinished"] and "nccl-warned" not in ids
+    assert r["findings"][0]["title"].startswith("/dev/shm is too small")
+    assert r["findings"][1]["severity"] == "warning" and "/dev/shm" in r["findings"][1]["title"]
+
+
 # ---- flight recorder ---------------------------------------------------------------------------
 
 
@@ -159,6 +185,19 @@ def test_flight_recorder_names_the_rank(names):
     titles = [f["title"] for f in r["findings"]]
     assert "Rank 1 has not entered a collective that others wait in: all_reduce number 3" in titles
     assert "The ranks do not run the same collective: all_reduce against broadcast" in titles
+
+
+@pytest.mark.parametrize("ranks, told", [("[0, 1]", "no dump of rank 1;"), ("[]", "one rank alone")])
+def test_a_dump_that_is_missing_is_named(folder, ranks, told):
+    dump = pickle.load(open(FLIGHT / "nccl_trace_rank_0", "rb"))
+    for group in dump["pg_config"].values():
+        group |= {"name": "0", "ranks": ranks}
+    (folder / "t_0").write_bytes(pickle.dumps(dump, protocol=2))
+    r = report(folder / "t_0")
+    assert lines(r)["files missing"].startswith(told)
+    assert "all have completed" not in json.dumps(r)
+    both = report(FLIGHT / "nccl_trace_rank_0", FLIGHT / "nccl_trace_rank_1")
+    assert "files missing" not in lines(both) and "all have completed" in json.dumps(both)
 
 
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
