@@ -168,6 +168,11 @@ static __always_inline void look_at_writing(struct thread *t, struct task_struct
 static __always_inline void leave_writing(struct thread *t, struct task_struct *p, u64 now,
                                           bool blocks)
 {
+    if (blocks && !t->in_write && !t->write_t0 && dirtied_by(p) == t->write_dirtied) {
+        t->write_chars = written_by(p); /* nothing was written: nearly all switches */
+        t->write_look = now;
+        return;
+    }
     look_at_writing(t, p, now, blocks ? LOOK_BLOCKS : LOOK_PREEMPTED);
     if (t->write_t0)
         end_writing(t, p);

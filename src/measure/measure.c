@@ -15,8 +15,9 @@
 #include "sense/sources.h"
 #include "sense/wait_bpf.h"
 
-#include <math.h>
 #include <limits.h>
+#include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,8 @@
 #define COMMIT_NS (500 * NS_PER_MS)
 /* Chunks of the replay log: large ones pack better. */
 #define DELIVERIES_NS (2 * NS_PER_S)
-#define FACTS_NS (2 * NS_PER_S) /* then twice as long each time, up to: */
+#define FACTS_NS (2 * NS_PER_S) /* then so many times as long each time, up to: */
+#define FACTS_TIMES 5
 #define FACTS_NS_MAX (60 * NS_PER_S)
 #define SAMPLE_NS (1 * NS_PER_S)
 /* A thread's switch reaches us within this time. */
@@ -50,6 +52,7 @@ struct measure {
     char nvml[PATH_MAX]; /* the simulated library */
     char *env[8];
     int64_t start, committed, delivered, sampled, next;
+    bool gives_way;
     int64_t told, tell_every; /* when the sources last told their facts, and until they do again */
     size_t accelerators; /* written to the recording */
     uint32_t resources;  /* likewise */
@@ -208,7 +211,7 @@ static void write_sources(struct measure *m, int64_t now)
         return;
     sources_facts(&m->sources, now, on_fact, m);
     m->told = now;
-    m->tell_every = m->tell_every * 2 < FACTS_NS_MAX ? m->tell_every * 2 : FACTS_NS_MAX;
+    m->tell_every = m->tell_every * FACTS_TIMES < FACTS_NS_MAX ? m->tell_every * FACTS_TIMES : FACTS_NS_MAX;
 }
 
 static void commit(struct measure *m)
@@ -411,9 +414,20 @@ static int64_t complete_until(const struct measure *m, int64_t now)
     return spans < waits ? spans : waits;
 }
 
+/* Whenever it wakes up the job goes on where it is: the rings hold for seconds. Not before the job has
+ * begun, which would inherit it. */
+static void give_way(struct measure *m)
+{
+    static const struct sched_param any = {0};
+    if (!m->gives_way && sched_getscheduler(0) == SCHED_OTHER)
+        sched_setscheduler(0, SCHED_BATCH, &any);
+    m->gives_way = true;
+}
+
 int measure_tick(struct measure *m, struct error *e)
 {
     int64_t now = measure_now();
+    give_way(m);
     int before = m->status;
     drain(m, now);
     ledger_advance(m->ledger, complete_until(m, now));
