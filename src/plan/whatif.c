@@ -74,6 +74,7 @@ struct list {
     const struct replay *replay;
     struct replay_scenario joint;
     double joint_gain, saved, waited;
+    double last; /* what was told of the fix before */
 };
 
 /* What a fix adds to those before it; NAN where that is not known. */
@@ -94,9 +95,12 @@ static int adds(const struct list *l, const struct whatif_fix *f, double *ret, s
 
 static void choose(struct list *l, struct whatif_fix *f, double more)
 {
-    f->gain_ns = more;
-    if (!isfinite(more))
+    f->gain_ns = more < l->last ? more : l->last;
+    if (!isfinite(more)) {
+        f->gain_ns = NAN;
         return;
+    }
+    l->last = f->gain_ns;
     l->saved += more;
     if (!f->bounded && replay_scenario_add(&l->joint, f->scenario))
         l->joint_gain += more;
@@ -126,7 +130,7 @@ int whatif_list(const struct replay *replay, const struct whatif_ledger *l,
                 struct whatif_fix *fixes, size_t count, size_t *ret_order, double *ret_saved,
                 struct error *e)
 {
-    struct list list = {.replay = replay, .waited = whatif_waited_ns(l)};
+    struct list list = {.replay = replay, .waited = whatif_waited_ns(l), .last = INFINITY};
     for (size_t i = 0; i < count; i++)
         ret_order[i] = i;
     for (size_t place = 0; place < count; place++) {

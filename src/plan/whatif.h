@@ -43,7 +43,8 @@ int whatif_alone(const struct replay *replay, const struct whatif_ledger *l, str
  * Orders and prices fixes[0..count-1], which whatif_alone has priced: in place 0 of ret_order (count
  * places) stands the one that saves most alone, then always the one that saves most beside those
  * before it, unknown gains last, equal ones as they were given. Each gain is what the fix adds to
- * those before it; *ret_saved is what all save together. Behind WHATIF_RANKED places the given
+ * those before it, but never more than was told of the one before (two that are worth little apart
+ * and much together: the list stays in order); *ret_saved is what all save together. Behind WHATIF_RANKED places the given
  * order stays: replays cost time.
  * A fix that was bounded alone stays so. A scenario that no longer fits in one replay gets gain 0.
  */

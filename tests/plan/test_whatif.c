@@ -213,6 +213,42 @@ static void test_order(void **state)
     replay_log_free(log);
 }
 
+/* A worker's batch takes as long as the step's copy: curing one saves little, both much. The list
+ * still tells gains in order, the first its own alone, and what both save together. */
+static void test_only_together(void **state)
+{
+    struct replay_log *log = replay_log_new(0);
+    struct error e;
+    int c = replay_consumer(log, 1, 0);
+    for (int i = 0; i < STEPS; i++) {
+        int64_t t = i * 100 * MS;
+        struct replay_delivery d = {.start_ns = t, .end_ns = t + 100 * MS};
+        replay_delivery_add(&d, CAUSE_STORAGE, 9, 90 * MS);
+        replay_delivery_add(&d, CAUSE_PREPARE, 0, 10 * MS);
+        struct replay_step s = {.t0 = t + 95 * MS, .t1 = t + 100 * MS, .end_ns = t + 195 * MS,
+                                .delivery = replay_push_delivery(log, c, &d)};
+        replay_step_add(&s, REPLAY_DEVICE, CAUSE_LINK, 0, 85 * MS);
+        replay_step_add(&s, REPLAY_DEVICE, CAUSE_NONE, 0, 10 * MS);
+        replay_step_add(&s, REPLAY_SYNC, CAUSE_LINK, 0, 95 * MS);
+        assert_true(replay_push_step(log, c, &s));
+    }
+    struct replay *r = replay_new(log, NULL, &e);
+    struct whatif_ledger l = ledger_of(STEPS * 100 * MS, STEPS * 10 * MS, STEPS * 90 * MS);
+    struct replay_scenario read = away(CAUSE_STORAGE), copy = away(CAUSE_LINK);
+    struct whatif_fix fixes[] = {{.scenario = &copy, .at_most_ns = NAN},
+                                 {.scenario = &read, .at_most_ns = NAN}};
+    double saved, alone[2];
+    size_t order[2];
+    price_alone(r, &l, fixes, 2, alone);
+    assert_int_equal(whatif_list(r, &l, fixes, 2, order, &saved, &e), STATUS_OK);
+    const struct whatif_fix *first = &fixes[order[0]], *second = &fixes[order[1]];
+    assert_true(first->gain_ns == alone[order[0]] && first->gain_ns >= alone[order[1]]);
+    assert_true(second->gain_ns <= first->gain_ns);
+    assert_true(saved > 2 * first->gain_ns);
+    replay_free(r);
+    replay_log_free(log);
+}
+
 static struct whatif_machines machines(const struct replay_log *log, double cores, bool full)
 {
     struct error e;
@@ -415,6 +451,7 @@ int main(void)
         cmocka_unit_test(test_last_instant), cmocka_unit_test(test_share_is_no_gain),
         cmocka_unit_test(test_idle_cores_have_no_neighbours),
         cmocka_unit_test(test_list),         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_only_together),
         cmocka_unit_test(test_faster),       cmocka_unit_test(test_more),
         cmocka_unit_test(test_untold),       cmocka_unit_test(test_busy_elsewhere),
         cmocka_unit_test(test_late_peer),    cmocka_unit_test(test_launch_bound),
