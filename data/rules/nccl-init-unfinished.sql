@@ -2,7 +2,7 @@
 -- id: nccl-init-unfinished
 -- for: check report
 -- severity: critical
--- title: {_some} ranks began to initialise NCCL and never finished{_absent}
+-- title: {_some} began to initialise NCCL and never finished{_absent}
 -- why: The log has their "Init START" and no "Init COMPLETE": they wait for ranks that did not come, or
 --   that they cannot reach.
 -- fix: {_fix}
@@ -14,7 +14,7 @@ SELECT u.number AS "unfinished [count] @NCCL log",
        a.text AS "ranks without a line @NCCL log",
        u.source AS "said in",
        CASE WHEN s.number > 0 THEN 'warning' END AS "severity",
-       printf('%d', u.number) AS "_some",
+       printf('%d rank%s', u.number, CASE WHEN u.number = 1 THEN '' ELSE 's' END) AS "_some",
        coalesce('; no line of rank ' || a.text, '')
        || CASE WHEN s.number > 0 THEN ': /dev/shm was too small for them' ELSE '' END AS "_absent",
        CASE WHEN s.number > 0 THEN 'Make /dev/shm larger first; then ' ELSE '' END ||

@@ -35,6 +35,11 @@ char *unit_format_ns(char *buf, size_t size, int64_t ns);
 char *unit_format_bytes(char *buf, size_t size, uint64_t bytes);
 /* "55 %", "0.4 %": one decimal below 10 %. */
 char *unit_format_share(char *buf, size_t size, double share);
+/* A mean number of things, such as idle cores, at the two decimals that it is told with. */
+static inline double unit_round_count(double v)
+{
+    return v > -1e13 && v < 1e13 ? (double)(int64_t)(v * 100 + (v < 0 ? -0.5 : 0.5)) / 100 : v;
+}
 /* "400 Gb/s" for bit/s, "1.98 GHz" for Hz: decimal, three digits. NULL: another unit, or a value that
  * is negative, not finite or out of range. */
 char *unit_format_si(char *buf, size_t size, double value, const char *unit);

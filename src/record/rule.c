@@ -170,6 +170,15 @@ void rule_clear(struct rule *rule)
 #define SECONDS_MAX 1e9
 #define BYTES_MAX 1e18
 
+/* A number of things, or one of a unit that is written as it is. */
+static void add_count(struct str *out, double v, const char *unit)
+{
+    bool count = !strcmp(unit, "count");
+    v = count ? unit_round_count(v) : v;
+    str_addf(out, v == floor(v) ? "%.0f%s%s" : "%.3g%s%s", v, !count && *unit ? " " : "",
+             count ? "" : unit);
+}
+
 static void add_value(struct str *out, const struct evidence_item *it, bool plain)
 {
     char buf[64];
@@ -194,8 +203,7 @@ static void add_value(struct str *out, const struct evidence_item *it, bool plai
     else if (!strcmp(unit, "1"))
         str_add(out, unit_format_share(buf, sizeof(buf), it->value));
     else
-        str_addf(out, it->value == floor(it->value) ? "%.0f%s%s" : "%.3g%s%s", it->value,
-                 strcmp(unit, "count") && *unit ? " " : "", strcmp(unit, "count") ? unit : "");
+        add_count(out, it->value, unit);
 }
 
 /* Names in the evidence have blanks where a placeholder has underscores. */

@@ -18,6 +18,54 @@ unsigned sum_device_number(const struct report *r, size_t index)
     return colon && end != colon + 1 && !*end && n < 1000000 ? (unsigned)n : (unsigned)index;
 }
 
+static bool shares_number(const struct report *r, size_t index)
+{
+    unsigned n = sum_device_number(r, index);
+    for (size_t i = 0; i < r->accelerator_count; i++)
+        if (i != index && sum_device_number(r, i) == n)
+            return true;
+    return false;
+}
+
+/* Appends to buf, whose first `at` bytes are used, as far as it goes. "rank3", "rank3.file2" and "file1" of
+ * importers are read as words. */
+static void add_owner(char *buf, size_t size, size_t at, const char *id, size_t len)
+{
+    bool owner = !strncmp(id, "rank", 4) || !strncmp(id, "file", 4);
+    for (size_t i = 0; i < len && at + sizeof(", )") < size; i++) {
+        if (owner && i && id[i] >= '0' && id[i] <= '9' && id[i - 1] >= 'a' && id[i - 1] <= 'z')
+            buf[at++] = ' ';
+        buf[at++] = owner && id[i] == '.' ? ',' : id[i];
+        if (owner && id[i] == '.')
+            buf[at++] = ' ';
+    }
+    buf[at++] = ')';
+    buf[at] = '\0';
+}
+
+char *sum_device_label(const struct report *r, size_t index, char buf[SUM_LABEL])
+{
+    const char *id = r->accelerators[index].id;
+    const char *colon = id ? strrchr(id, ':') : NULL;
+    bool told = colon && colon > id && shares_number(r, index);
+    int n = snprintf(buf, SUM_LABEL, told ? "GPU %u (" : "GPU %u", sum_device_number(r, index));
+    if (told)
+        add_owner(buf, SUM_LABEL, (size_t)n, id, (size_t)(colon - id));
+    return buf;
+}
+
+/* The R of "rankR:N", for groups of accelerators that all have the same N; else false. */
+static bool rank_of(const struct report *r, size_t index, unsigned *ret)
+{
+    const char *id = r->accelerators[index].id;
+    char *end = NULL;
+    if (!id || strncmp(id, "rank", 4))
+        return false;
+    unsigned long n = strtoul(id + 4, &end, 10);
+    *ret = (unsigned)n;
+    return end != id + 4 && *end == ':' && n < 1000000 && shares_number(r, index);
+}
+
 static bool alike(const struct report_accelerator *a, const struct report_accelerator *b)
 {
     if (a->ns <= 0 || b->ns <= 0)
@@ -36,9 +84,9 @@ static int by_number(const void *a, const void *b)
 }
 
 /* "GPU 0-6, 8": ranges of sorted numbers; "..." once it does not fit. */
-static void write_label(char *buf, size_t size, unsigned *numbers, size_t count)
+static void write_label(char *buf, size_t size, const char *what, unsigned *numbers, size_t count)
 {
-    size_t len = (size_t)snprintf(buf, size, "GPU ");
+    size_t len = (size_t)snprintf(buf, size, "%s ", what);
     qsort(numbers, count, sizeof(*numbers), by_number);
     for (size_t i = 0; i < count;) {
         size_t k = i;
@@ -85,15 +133,22 @@ static size_t assign(const struct report *r, bool apart, size_t *of)
 static void fill(const struct report *r, const size_t *of, size_t first, unsigned *numbers,
                  struct sum_group *g)
 {
+    bool ranks = true;
+    unsigned rank;
+    for (size_t i = first; i < r->accelerator_count; i++)
+        ranks &= of[i] != first || rank_of(r, i, &rank);
     for (size_t i = first; i < r->accelerator_count; i++) {
         if (of[i] != first)
             continue;
-        numbers[g->members++] = sum_device_number(r, i);
+        numbers[g->members++] = ranks && rank_of(r, i, &rank) ? rank : sum_device_number(r, i);
         g->ns += r->accelerators[i].ns;
         for (int s = 0; s < STATE_COUNT; s++)
             g->state_ns[s] += r->accelerators[i].state_ns[s];
     }
-    write_label(g->label, sizeof(g->label), numbers, g->members);
+    if (g->members == 1)
+        sum_device_label(r, first, g->label);
+    else
+        write_label(g->label, sizeof(g->label), ranks ? "rank" : "GPU", numbers, g->members);
 }
 
 bool sum_groups(const struct report *r, size_t apart_max, struct sum_group **ret, size_t *ret_count)

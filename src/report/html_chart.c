@@ -341,11 +341,11 @@ static void add_line(struct str *out, const struct report *r, const struct sum *
                      size_t accelerator)
 {
     struct line l;
-    char label[64];
+    char label[SUM_LABEL];
     if (accelerator == SIZE_MAX)
         snprintf(label, sizeof(label), "%zu accelerators together", r->accelerator_count);
     else
-        snprintf(label, sizeof(label), "GPU %u", sum_device_number(r, accelerator));
+        sum_device_label(r, accelerator, label);
     if (!line_of(r, s, accelerator, &l)) {
         out->failed = true;
         return;

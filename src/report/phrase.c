@@ -10,6 +10,7 @@
 #define TIMES "\xc3\x97"
 #define FROM " \xe2\x86\x90 "
 #define BUF 48
+#define SHARE_TOLD_NS (10 * NS_PER_S) /* shorter runs: the own cost's share of a core is not told */
 
 static void separate(struct str *out, size_t start, const char *separator)
 {
@@ -44,7 +45,7 @@ void phrase_accelerators(const struct report *r, struct str *out)
         if (earlier)
             continue;
         separate(out, start, ", ");
-        str_addf(out, "%zu " TIMES " %s%s", count, a->name ? a->name : "unnamed accelerator",
+        str_addf(out, "%zu " TIMES " %s%s", count, a->name && *a->name ? a->name : "unnamed accelerator",
                  a->simulated ? " (simulated)" : "");
     }
     if (!r->accelerator_count)
@@ -138,7 +139,8 @@ static void add_number(double v, const char *unit, struct str *out)
     else if (!strcmp(u, "share") || (!strcmp(u, "1") && v >= 0 && v <= 1))
         str_add(out, unit_format_share(buf, sizeof(buf), v));
     else
-        add_plain(v, strcmp(u, "count") && strcmp(u, "1") ? u : "", out);
+        add_plain(strcmp(u, "count") ? v : unit_round_count(v),
+                  strcmp(u, "count") && strcmp(u, "1") ? u : "", out);
 }
 
 void phrase_value(const struct evidence_item *e, struct str *out)
@@ -169,10 +171,10 @@ void phrase_chain(const struct chain_example *c, struct str *out)
 void phrase_chain_head(const struct report *r, size_t index, struct str *out)
 {
     const struct chain_example *c = &r->chains[index];
-    char buf[BUF];
+    char buf[BUF], label[SUM_LABEL];
     str_add(out, unit_format_ns(buf, sizeof(buf), c->ns));
     if (c->accelerator < r->accelerator_count)
-        str_addf(out, " on GPU %u", sum_device_number(r, c->accelerator));
+        str_addf(out, " on %s", sum_device_label(r, c->accelerator, label));
     str_addf(out, " for %s", cause_title(c->cause == CAUSE_NONE ? CAUSE_UNKNOWN : c->cause));
     if (r->chain_resources && r->chain_resources[index])
         str_addf(out, ", %s", r->chain_resources[index]);
@@ -184,7 +186,9 @@ void phrase_cost(const struct report *r, struct str *out)
     char buf[BUF];
     if (isfinite(t->cpu_seconds)) {
         str_addf(out, "%s of CPU", unit_format_ns(buf, sizeof(buf), unit_ns(t->cpu_seconds)));
-        if (r->span_ns >= NS_PER_S) /* in less, getting ready is all that the share would tell */
+        if (r->span_ns < SHARE_TOLD_NS) /* getting ready is most of what a share would tell */
+            str_add(out, r->mode && !strcmp(r->mode, "wait chain") ? ", mostly to start" : "");
+        else
             str_addf(
                 out, " (%s of a core)",
                 unit_format_share(buf, sizeof(buf), t->cpu_seconds / unit_seconds(r->span_ns)));
@@ -194,7 +198,8 @@ void phrase_cost(const struct report *r, struct str *out)
     if (isfinite(t->peak_rss_bytes) && t->peak_rss_bytes >= 0)
         str_addf(out, ", %s", unit_format_bytes(buf, sizeof(buf), (uint64_t)t->peak_rss_bytes));
     if (t->events_lost)
-        str_addf(out, ", %llu events lost", (unsigned long long)t->events_lost);
+        str_addf(out, ", %llu event%s lost", (unsigned long long)t->events_lost,
+                 t->events_lost == 1 ? "" : "s");
     else
         str_add(out, ", no events lost");
     if (isfinite(t->slowdown_bound))
@@ -208,7 +213,8 @@ static bool add_reason(const struct report *r, struct str *out)
     if (r->cut_short)
         str_add(out, "the recording is cut short");
     else if (r->tool.events_lost)
-        str_addf(out, "%llu events were lost", (unsigned long long)r->tool.events_lost);
+        str_addf(out, "%llu event%s lost", (unsigned long long)r->tool.events_lost,
+                 r->tool.events_lost == 1 ? " was" : "s were");
     else if (r->note_count)
         str_add(out, r->notes[0]);
     else if (r->mode && strcmp(r->mode, "wait chain"))

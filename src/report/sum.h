@@ -36,9 +36,11 @@ struct sum {
 bool sum_of(const struct report *r, struct sum *ret);
 void sum_clear(struct sum *s);
 
+#define SUM_LABEL 64 /* bytes; what is longer is cut */
+
 /* Accelerators that spent their time alike, for one line of a report. */
 struct sum_group {
-    char label[64]; /* "GPU 0", "GPU 0-6, 8-15" by the N of their ids */
+    char label[SUM_LABEL]; /* "GPU 0", "GPU 0-6, 8-15" by the N of their ids */
     size_t members;
     int64_t ns, state_ns[STATE_COUNT];
 };
@@ -52,5 +54,7 @@ bool sum_groups(const struct report *r, size_t apart_max, struct sum_group **ret
 
 /* The N at the end of an accelerator's id; its index where the id has none. */
 unsigned sum_device_number(const struct report *r, size_t index);
+/* "GPU 0"; "GPU 0 (rank 3)" where several have that N, by the rest of their ids. Returns buf. */
+char *sum_device_label(const struct report *r, size_t index, char buf[SUM_LABEL]);
 
 #endif

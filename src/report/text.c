@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH_DEFAULT = 100, WIDTH_MIN = 60, WIDTH_MAX = 160, LINES_DEFAULT = 40 };
+enum { WIDTH_DEFAULT = 100, WIDTH_MIN = 60, WIDTH_MAX = 160, LINES_DEFAULT = 40, TITLE_LINES = 3 };
 
 /* How much each part may take; tried from the roomiest on until the page fits. */
 struct room {
@@ -273,24 +273,49 @@ static enum tone severity_tone(enum severity s)
     return s == SEVERITY_CRITICAL ? TONE_BAD : s == SEVERITY_WARNING ? TONE_WARN : TONE_GOOD;
 }
 
-static void put_gain(struct text *t, const struct report_finding *f, int used)
+static void put_gain(struct text *t, const struct report_finding *f)
 {
     struct page *p = &t->page;
     struct str *s = scratch(p);
     phrase_gain(t->r, f, s);
     struct str safe = {0};
     plain_add(&safe, str_text(s), p->unicode);
-    int width = plain_width(str_text(&safe));
     p->out->failed |= safe.failed;
-    if (width && used + 2 + width > p->width) {
-        page_end(p);
+    if (safe.len) {
         page_spaces(p, 4);
         page_put(p, TONE_BOLD, str_text(&safe), p->width - 4);
-    } else if (width) {
-        page_spaces(p, 2);
-        page_right(p, TONE_BOLD, str_text(&safe), p->width - used - 2);
+        page_end(p);
     }
-    page_end(p);
+    str_clear(&safe);
+}
+
+/* The title, broken where it is long; the id always follows. */
+static void put_title(struct page *p, const struct report_finding *f, int used)
+{
+    static const char blanks[] = "                ";
+    const char *indent = blanks + (used < 15 ? 15 - used : 0);
+    const char *title = f->title ? f->title : f->id ? f->id : "";
+    struct str id = {0}, safe = {0};
+    if (f->id && f->title)
+        str_addf(&id, "[%s]", f->id);
+    plain_add(&safe, title, p->unicode);
+    int width = plain_width(str_text(&safe)), id_width = plain_width(str_text(&id));
+    bool beside = used + 1 + width + (id.len ? 1 : 0) + id_width <= p->width;
+    if (beside) {
+        page_spaces(p, 1);
+        page_put(p, TONE_BOLD, title, width);
+        page_spaces(p, 1);
+        page_put(p, TONE_DIM, str_text(&id), p->width);
+        page_end(p);
+    } else {
+        struct plain_block b = {.first = " ", .next = indent, .width = p->width - used,
+                                .lines = TITLE_LINES, .unicode = p->unicode,
+                                .on = page_on(p, TONE_BOLD), .off = page_off(p, TONE_BOLD)};
+        plain_wrap(p->out, title, &b);
+        page_wrap(p, TONE_DIM, indent, str_text(&id), 1);
+    }
+    p->out->failed |= id.failed || safe.failed;
+    str_clear(&id);
     str_clear(&safe);
 }
 
@@ -302,15 +327,8 @@ static void put_finding(struct text *t, size_t index)
     str_addf(s, "%2zu. ", index + 1);
     int used = page_put(p, TONE_PLAIN, str_text(s), 8);
     used += page_put(p, severity_tone(f->severity), severity_name(f->severity), 8);
-    s = scratch(p);
-    str_addf(s, " %s", f->title ? f->title : f->id ? f->id : "");
-    used += page_put(p, TONE_BOLD, str_text(s), p->width - used);
-    if (f->id && f->title && used + 4 + (int)strlen(f->id) <= p->width) {
-        s = scratch(p);
-        str_addf(s, " [%s]", f->id);
-        used += page_put(p, TONE_DIM, str_text(s), p->width - used);
-    }
-    put_gain(t, f, used);
+    put_title(p, f, used);
+    put_gain(t, f);
     if (f->evidence.count && t->room->because && !t->sum->quiet) {
         s = scratch(p);
         phrase_evidence(&f->evidence, s);

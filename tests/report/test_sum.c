@@ -225,6 +225,47 @@ static void gains_say_what_they_are(void **state)
     expect_gain(60, 1, false, NULL, "saves 60 s (100 %)"); /* no speed-up without end */
 }
 
+/* What a run of `seconds` tells of gpufeed's own cost. */
+static void expect_cost(int64_t seconds, const char *mode, uint64_t lost, const char *want)
+{
+    struct str s = {0};
+    struct report r = {.span_ns = S(seconds), .mode = (char *)mode,
+                       .tool = {.cpu_seconds = 1.65, .peak_rss_bytes = NAN, .slowdown_bound = NAN,
+                                .events_lost = lost}};
+    phrase_cost(&r, &s);
+    assert_string_equal(str_text(&s), want);
+    str_clear(&s);
+}
+
+static void the_own_cost_of_a_short_run(void **state)
+{
+    expect_cost(5, "wait chain", 0, "1.65 s of CPU, mostly to start, no events lost");
+    expect_cost(5, "sampler", 1, "1.65 s of CPU, 1 event lost");
+    expect_cost(100, "wait chain", 2, "1.65 s of CPU (1.7 % of a core), 2 events lost");
+}
+
+/* Ranks of several files that all call their device 0. */
+static void equal_numbers_are_told_apart(void **state)
+{
+    struct report r = {0};
+    struct sum_group *groups;
+    size_t count;
+    char id[32], label[SUM_LABEL];
+    for (int i = 0; i < 6; i++) {
+        snprintf(id, sizeof(id), "rank%d:0", i);
+        size_t a = build_accelerator(&r, id, "H100", false);
+        build_row(&r, a, "w", i < 5 ? STATE_COMPUTE : STATE_WAIT, i < 5 ? CAUSE_NONE : CAUSE_STORAGE, NULL, S(1),
+                  EVIDENCE_DEVICE);
+    }
+    assert_string_equal(sum_device_label(&r, 3, label), "GPU 0 (rank 3)");
+    assert_true(sum_groups(&r, 4, &groups, &count));
+    assert_int_equal(count, 2);
+    assert_string_equal(groups[0].label, "GPU 0 (rank 5)");
+    assert_string_equal(groups[1].label, "rank 0-4");
+    free(groups);
+    report_clear(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +278,8 @@ int main(void)
         cmocka_unit_test(a_long_label_is_cut),
         cmocka_unit_test(values_are_read_with_their_unit),
         cmocka_unit_test(gains_say_what_they_are),
+        cmocka_unit_test(the_own_cost_of_a_short_run),
+        cmocka_unit_test(equal_numbers_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
