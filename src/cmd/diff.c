@@ -2,25 +2,27 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "record/diff.h"
-#include "record/read.h"
+#include "cmd/show.h"
 #include "report/diff.h"
 
 
 static const char help_text[] =
     "usage: gpufeed diff BEFORE AFTER [options]\n"
     "\n"
-    "Compares two recordings: what became of the waits, the findings and the money.\n"
+    "Compares two recordings, or two files of another tool that report reads: what became of the\n"
+    "waits, the findings and the money.\n"
     "\n"
     "      --json           as JSON (gpufeed.diff/1, doc/diff.schema.json)\n"
     "      --price AMOUNT   what the machine costs per hour\n"
     "      --currency CODE  of the price (default: EUR)\n"
     "      --rules DIR      more rules, or others of the same name\n"
     "\n"
-    "Exit code: 0 done, 2 a file is not a recording.\n"
+    "Exit code: 0 done, 2 a file cannot be read as any of these.\n"
     "\n"
     "examples:\n"
     "  gpufeed diff before.gpufeed after.gpufeed --price 28\n"
-    "  gpufeed diff before.gpufeed after.gpufeed --json | jq .speedup\n";
+    "  gpufeed diff before.gpufeed after.gpufeed --json | jq .speedup\n"
+    "  gpufeed diff before.json.gz after.json.gz\n";
 
 static const struct option long_options[] = {{"price", required_argument, NULL, SHOW_PRICE},
                                              {"currency", required_argument, NULL, SHOW_CURRENCY},
@@ -53,12 +55,10 @@ static int compare(const struct show_options *o, char *const *path)
 {
     struct error e = {0};
     struct report before, after;
-    struct record_options ro = {.price_per_hour = o->price, .currency = o->currency,
-                                .rules_dir = o->rules};
-    if (record_report(path[0], &ro, &before, &e))
+    if (show_load(path[0], o, &before, &e))
         return cmd_fail(&cmd_diff, &e);
     int code = EXIT_DONE;
-    if (record_report(path[1], &ro, &after, &e)) {
+    if (show_load(path[1], o, &after, &e)) {
         code = cmd_fail(&cmd_diff, &e);
     } else {
         code = show(o, &before, &after);

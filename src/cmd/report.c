@@ -35,7 +35,6 @@ static const char help_text[] =
 
 static const struct option long_options[] = {SHOW_OPTIONS, {"help", no_argument, NULL, 'h'}, {0}};
 
-/* A file alone that nobody knows is read as a recording: that says best what is wrong with it. */
 static int show_files(char *const *paths, size_t count, const struct show_options *o)
 {
     size_t foreign = 0;
@@ -45,7 +44,7 @@ static int show_files(char *const *paths, size_t count, const struct show_option
         enum import_kind kind = import_look(paths[i], &e);
         foreign += kind == IMPORT_FOREIGN;
         recording = kind == IMPORT_RECORDING ? paths[i] : recording;
-        if (kind == IMPORT_UNKNOWN && count > 1)
+        if (kind == IMPORT_UNKNOWN)
             return cmd_fail(&cmd_report, &e);
     }
     if (foreign == count)

@@ -183,16 +183,37 @@ int show_recording(const struct command *c, const char *path, const struct show_
     return record_report(path, &ro, &r, &e) ? cmd_fail(c, &e) : show(c, &r, o, stream);
 }
 
+static int load_foreign(const char *const *paths, size_t count, const struct show_options *o,
+                        struct report *ret, struct error *e)
+{
+    struct record *record;
+    struct record_options ro = record_options_of(o);
+    int rc = import_files(paths, count, GPUFEED_VERSION, &record, e);
+    if (rc)
+        return rc;
+    rc = record_report_memory(record, &ro, ret, e);
+    record_close(record);
+    return rc;
+}
+
 int show_foreign(const struct command *c, char *const *paths, size_t count,
                  const struct show_options *o, FILE *stream)
 {
     struct report r;
-    struct record *record;
     struct error e = {0};
+    return load_foreign((const char *const *)paths, count, o, &r, &e) ? cmd_fail(c, &e)
+                                                                      : show(c, &r, o, stream);
+}
+
+int show_load(const char *path, const struct show_options *o, struct report *ret, struct error *e)
+{
     struct record_options ro = record_options_of(o);
-    if (import_files((const char *const *)paths, count, GPUFEED_VERSION, &record, &e))
-        return cmd_fail(c, &e);
-    int rc = record_report_memory(record, &ro, &r, &e);
-    record_close(record);
-    return rc ? cmd_fail(c, &e) : show(c, &r, o, stream);
+    switch (import_look(path, e)) {
+    case IMPORT_RECORDING:
+        return record_report(path, &ro, ret, e);
+    case IMPORT_FOREIGN:
+        return load_foreign(&path, 1, o, ret, e);
+    default:
+        return e->status;
+    }
 }

@@ -40,6 +40,8 @@ struct report_text_options show_text_options(const struct show_options *o, FILE 
 /* Writes the report of the recording at `path`. EXIT_DONE, EXIT_FINDINGS or an error's code. */
 int show_recording(const struct command *c, const char *path, const struct show_options *o,
                    FILE *stream);
+/* Reads a file of either kind, by its content, into *ret. */
+int show_load(const char *path, const struct show_options *o, struct report *ret, struct error *e);
 /* EXIT_FINDINGS if a finding is at or above fail_on (enum severity; -1 never), else EXIT_DONE. */
 int show_exit_code(const struct report *r, int fail_on);
 /* The same of foreign files, each a rank of one job. */

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 static int unknown(const char *path, struct error *e)
@@ -143,6 +144,26 @@ static void add_title(struct str *title, const char *const *paths, size_t count)
         str_addf(title, " and %zu more", count - 1);
 }
 
+/* Each file is a rank: one that is given twice would count twice. */
+static int check_once(const char *const *paths, size_t count, struct error *e)
+{
+    struct stat st;
+    int status = STATUS_OK;
+    AUTOFREE struct stat *seen = mem_zalloc(count * sizeof(*seen));
+    if (!seen)
+        return error_set(e, STATUS_MEMORY, "\"%s\": out of memory", paths[0]);
+    for (size_t i = 0; i < count && !status; i++) {
+        if (stat(paths[i], &st))
+            continue; /* reading it says why */
+        seen[i] = st;
+        for (size_t k = 0; k < i && !status; k++)
+            if (seen[k].st_ino == st.st_ino && seen[k].st_dev == st.st_dev)
+                status = error_set(e, STATUS_INPUT, "\"%s\" is the same file as \"%s\": give each "
+                                                    "rank's file once", paths[i], paths[k]);
+    }
+    return status;
+}
+
 int import_files(const char *const *paths, size_t count, const char *version, struct record **ret,
                  struct error *e)
 {
@@ -153,7 +174,9 @@ int import_files(const char *const *paths, size_t count, const char *version, st
     add_title(&title, paths, count);
     struct record_meta meta = {.title = str_text(&title), .version = version,
                                .mode = "foreign trace", .window_ns = 1};
-    int status = record_create_memory(&meta, &job.record, e);
+    int status = check_once(paths, count, e);
+    if (!status)
+        status = record_create_memory(&meta, &job.record, e);
     for (size_t i = 0; i < count && !status; i++)
         status = read_file(&job, &sets, i, paths[i], e);
     if (!status)
@@ -167,5 +190,6 @@ int import_files(const char *const *paths, size_t count, const char *version, st
     sets_close(&sets);
     str_clear(&title);
     intern_clear(&job.resources);
+    map_clear(&job.ranks);
     return status;
 }

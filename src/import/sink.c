@@ -33,6 +33,7 @@ struct sink {
     size_t file;
     const char *tool;
     int rank;
+    bool rank_again; /* a file before it says to be the same rank */
     struct ledger *ledger;
     struct device_of device[SINK_DEVICES];
     struct {
@@ -91,19 +92,26 @@ void sink_tool(struct sink *s, const char *tool)
 void sink_rank(struct sink *s, int rank, int world)
 {
     char subject[16];
+    uint64_t first = s->file;
     if (rank < 0)
         return;
     s->rank = rank;
+    if (!map_get(&s->job->ranks, (uint64_t)rank, &first) &&
+        !map_put(&s->job->ranks, (uint64_t)rank, first = s->file))
+        no_memory(s);
+    s->rank_again = first != s->file;
     snprintf(subject, sizeof(subject), "%d", rank);
     if (world > 0)
         sink_number(s, "rank", subject, "world_size", world, "count");
 }
 
-/* "rank3:2", "file1:0": unique over the files, and ends in the device's number. */
+/* "rank3:2", "rank3.file2:2", "file1:0": unique over the files, and ends in the device's number. */
 static void write_accelerator(struct sink *s, uint32_t device, const char *name)
 {
     char id[64];
-    if (s->rank >= 0)
+    if (s->rank_again)
+        snprintf(id, sizeof(id), "rank%d.file%zu:%u", s->rank, s->file + 1, device);
+    else if (s->rank >= 0)
         snprintf(id, sizeof(id), "rank%d:%u", s->rank, device);
     else if (s->file >= s->job->files) /* what several files tell together */
         snprintf(id, sizeof(id), "counters:%u", device);

@@ -13,6 +13,7 @@
 struct sink_job {
     struct record *record;
     struct intern resources;  /* over all files */
+    struct map ranks;         /* the file that said to be this rank, the first of them */
     uint32_t accelerators;    /* given numbers so far */
     size_t files;             /* how many there are */
     int64_t window_ns;        /* of the ledger; 0: not decided yet */

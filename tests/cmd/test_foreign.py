@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import random
+import re
 import shutil
 import socket
 import stat
@@ -488,6 +489,61 @@ def test_files_are_ranks(name, folder):
 def test_many_ranks(folder):
     paths = [put(folder, "kineto", as_name=f"rank{i}.json") for i in range(100)]
     assert len(taken(*paths)["accelerators"]) == 100
+
+
+def test_a_file_given_twice(folder):
+    path = put(folder, "kineto", as_name="rank0.json")
+    (folder / "link.json").symlink_to(path)
+    refused(path, path, why=("same file",))
+    assert "link.json" in refused(path, folder / "link.json", why=("same file",))
+
+
+def test_the_same_device_of_several_files(folder):
+    paths = [put(folder, "kineto", as_name=f"{i}.json") for i in range(3)]
+    assert {a["id"] for a in taken(*paths)["accelerators"]} == {"file1:0", "file2:0", "file3:0"}
+    html = folder / "r.html"
+    text = gf.gpufeed("report", *paths).out
+    assert gf.gpufeed("report", *paths, "--html", html).code == 0
+    for i in (1, 2, 3):
+        assert f"GPU 0 (file {i})" in text and f"GPU 0 (file {i})" in html.read_text()
+
+
+def test_two_files_of_one_rank(folder):
+    info = {"distributedInfo": {"rank": 1, "world_size": 2, "backend": "nccl"}}
+    paths = [put(folder, "kineto", kineto(**info), as_name=f"{i}.json") for i in range(2)]
+    assert [a["id"] for a in taken(*paths)["accelerators"]] == ["rank1:0", "rank1.file2:0"]
+    text = gf.gpufeed("report", *paths).out
+    assert "GPU 0 (rank 1)" in text and "GPU 0 (rank 1, file 2)" in text, text
+
+
+@pytest.mark.parametrize("data", [b"{}", b"hello\n", gzip.compress(b"\x07\x99" * 900), b"\x01" * 40])
+def test_one_wrong_file_gets_the_list_of_what_is_read(data, folder):
+    (folder / "a").write_bytes(data)
+    assert "PyTorch profiler" in refused(folder / "a", why=("is neither a recording",))
+
+
+def test_diff_of_traces(folder, recording):
+    before = put(folder, "kineto", gzip.compress(need("kineto")), "before.json.gz")
+    after = put(folder, "kineto", kineto(kineto_events(20)), "after.json")
+    d = gf.gpufeed("diff", before, after, "--json")
+    assert d.code == 0, d
+    gf.validator("diff").validate(json.loads(d.out))
+    assert gf.gpufeed("diff", before, recording).code == 0
+    (folder / "a").write_bytes(b"{}")
+    assert "is neither a recording" in gf.one_line(gf.gpufeed("diff", before, folder / "a").err)
+
+
+def test_a_device_without_a_name_and_several_gpus(folder):
+    rows = kineto_events()
+    for i, row in enumerate(rows):  # one copies all the time
+        if row["cat"] == "kernel" and i % 8 == 1:
+            row["cat"] = "gpu_memcpy"
+            row["name"] = "Memcpy HtoD (Pageable -> Device)"
+    paths = [put(folder, "kineto", kineto(rows, deviceProperties=[]), as_name=f"{i}.json") for i in (0, 1)]
+    text = gf.gpufeed("report", *paths).out
+    assert "×  ·" not in text and "unnamed accelerator" in text, text
+    sentence = " ".join(text[text.index("Verdict"):].split())
+    assert re.search(r"2 GPUs computed .*% they copied", sentence), sentence
 
 
 def test_one_bad_rank_is_named(folder):
