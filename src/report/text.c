@@ -304,8 +304,10 @@ static void put_title(struct page *p, const struct report_finding *f, int used)
     if (beside) {
         page_spaces(p, 1);
         page_put(p, TONE_BOLD, title, width);
-        page_spaces(p, 1);
-        page_put(p, TONE_DIM, str_text(&id), p->width);
+        if (id.len) {
+            page_spaces(p, 1);
+            page_put(p, TONE_DIM, str_text(&id), p->width);
+        }
         page_end(p);
     } else {
         struct plain_block b = {.first = " ", .next = indent, .width = p->width - used,
