@@ -257,7 +257,7 @@ static void tell_absent(struct out *o, uint32_t ranks)
     int64_t next = 0;
     str_reset(&o->text);
     for (size_t i = 0; i <= f->dump_count && o->text.len < 200; i++) {
-        int64_t end = i < f->dump_count ? have[i] : ranks; /* next ... end - 1 are absent */
+        int64_t end = i < f->dump_count ? (int64_t)have[i] : (int64_t)ranks; /* next ... end - 1 are absent */
         if (end > next)
             str_addf(&o->text, end > next + 1 ? "%s%lld-%lld" : "%s%lld", o->text.len ? ", " : "",
                      (long long)next, (long long)end - 1);

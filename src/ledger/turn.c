@@ -13,7 +13,7 @@
 #define BURST_NS (1 * NS_PER_MS)
 #define HANDOVER_NS (6 * NS_PER_MS)
 #define HANDOVER_REACH_NS (20 * NS_PER_MS)
-#define BURST_WAKES 64
+#define BURST_WAKES 32
 
 static bool is_queue(const struct event_wait *w)
 {

@@ -186,9 +186,7 @@ void phrase_cost(const struct report *r, struct str *out)
     char buf[BUF];
     if (isfinite(t->cpu_seconds)) {
         str_addf(out, "%s of CPU", unit_format_ns(buf, sizeof(buf), unit_ns(t->cpu_seconds)));
-        if (r->span_ns < SHARE_TOLD_NS) /* getting ready is most of what a share would tell */
-            str_add(out, r->mode && !strcmp(r->mode, "wait chain") ? ", mostly to start" : "");
-        else
+        if (r->span_ns >= SHARE_TOLD_NS) /* else getting ready would weigh most in a share */
             str_addf(
                 out, " (%s of a core)",
                 unit_format_share(buf, sizeof(buf), t->cpu_seconds / unit_seconds(r->span_ns)));
