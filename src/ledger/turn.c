@@ -13,7 +13,7 @@
 #define BURST_NS (1 * NS_PER_MS)
 #define HANDOVER_NS (6 * NS_PER_MS)
 #define HANDOVER_REACH_NS (20 * NS_PER_MS)
-#define BURST_WAKES 32
+#define BURST_WAKES 64
 
 static bool is_queue(const struct event_wait *w)
 {
@@ -26,13 +26,12 @@ static bool goes_to(const struct thread *x, const struct thread *consumer, const
     return w->tid == consumer->tid || (consumer->tgid != x->tgid && w->tgid == consumer->tgid);
 }
 
-/* Who blocks lets go of the lock: what it wakes after that is something new. */
-static bool blocked_between(const struct thread *x, int64_t t0, int64_t t1)
+/* Who blocks lets go of the lock: what it wakes after that is something new. `near` of these two: the
+ * first wait of x that ended after the later moment. */
+static bool blocked_between(const struct thread *x, size_t near, int64_t t0)
 {
-    for (size_t i = waits_after(&x->waits, t0); i < x->waits.count; i++) {
+    for (size_t i = near; i-- > x->waits.first && x->waits.item[i].t_in > t0;) {
         const struct event_wait *w = &x->waits.item[i];
-        if (w->t_in > t1)
-            return false;
         if (w->t_out >= t0 && w->t_wake > w->t_out)
             return true;
     }
@@ -40,13 +39,11 @@ static bool blocked_between(const struct thread *x, int64_t t0, int64_t t1)
 }
 
 /* Did another process than the consumer's hand something to x in between? */
-static bool fed_between(const struct thread *x, const struct wake *earlier,
+static bool fed_between(const struct thread *x, size_t near, const struct wake *earlier,
                         const struct wake *later)
 {
-    for (size_t i = waits_after(&x->waits, earlier->t); i < x->waits.count; i++) {
+    for (size_t i = near; i-- > x->waits.first && x->waits.item[i].t_in > earlier->t;) {
         const struct event_wait *w = &x->waits.item[i];
-        if (w->t_in > later->t)
-            return false;
         if (w->t_wake > earlier->t && is_queue(w) && w->waker_tid && w->waker_tgid != x->tgid &&
             w->waker_tgid != later->tgid && !(w->flags & WAIT_WAKER_IRQ))
             return true;
@@ -61,21 +58,32 @@ static bool lock_follows(const struct wake *earlier, const struct wake *later)
            earlier->waited_ns > 3 * later->waited_ns;
 }
 
-bool turn_same_burst(const struct thread *x, const struct wake *earlier, const struct wake *later)
+static bool same_burst(const struct thread *x, size_t near, const struct wake *earlier,
+                       const struct wake *later)
 {
-    int64_t apart = later->t - earlier->t;
-    if (apart < BURST_NS && fed_between(x, earlier, later))
-        return false;
-    if (apart < BURST_NS)
-        return true;
-    return lock_follows(earlier, later) && !blocked_between(x, earlier->t, later->t);
+    if (later->t - earlier->t < BURST_NS)
+        return !fed_between(x, near, earlier, later);
+    return lock_follows(earlier, later) && !blocked_between(x, near, earlier->t);
 }
 
-/* Index of the last wake to consumer at or before t, going down from `from`; SIZE_MAX: none. */
-static size_t wake_before(const struct thread *x, const struct thread *consumer, size_t from,
-                          int64_t t)
+bool turn_same_burst(const struct thread *x, const struct wake *earlier, const struct wake *later)
 {
-    size_t lo = x->wakes.first, hi = from > lo ? from : lo; /* to the first one after t */
+    return same_burst(x, waits_after(&x->waits, later->t), earlier, later);
+}
+
+/* Index of the last wake to consumer below `from`; SIZE_MAX: none. */
+static size_t wake_below(const struct thread *x, const struct thread *consumer, size_t from)
+{
+    for (size_t i = from; i-- > x->wakes.first;)
+        if (goes_to(x, consumer, &x->wakes.item[i]))
+            return i;
+    return SIZE_MAX;
+}
+
+/* ... at or before t. */
+static size_t wake_before(const struct thread *x, const struct thread *consumer, int64_t t)
+{
+    size_t lo = x->wakes.first, hi = x->wakes.count; /* to the first one after t */
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
         if (x->wakes.item[mid].t > t)
@@ -83,10 +91,7 @@ static size_t wake_before(const struct thread *x, const struct thread *consumer,
         else
             lo = mid + 1;
     }
-    for (size_t i = lo; i-- > x->wakes.first;)
-        if (goes_to(x, consumer, &x->wakes.item[i]))
-            return i;
-    return SIZE_MAX;
+    return wake_below(x, consumer, lo);
 }
 
 /* Goes back from wake i to the first wake of its burst; of a burst's wakes the condition's and the
@@ -95,13 +100,19 @@ static size_t wake_before(const struct thread *x, const struct thread *consumer,
 static size_t burst_lead(const struct thread *x, const struct thread *consumer, size_t i)
 {
     const struct wake *v = x->wakes.item;
+    size_t near = waits_after(&x->waits, v[i].t);
     for (int n = 0; n < BURST_WAKES; n++) {
-        size_t before = wake_before(x, consumer, i, INT64_MAX);
-        if (before != SIZE_MAX && !turn_same_burst(x, &v[before], &v[i]))
-            before = wake_before(x, consumer, before, INT64_MAX);
-        if (before == SIZE_MAX || !turn_same_burst(x, &v[before], &v[i]))
+        size_t before = wake_below(x, consumer, i);
+        if (before != SIZE_MAX && !same_burst(x, near, &v[before], &v[i])) {
+            before = wake_below(x, consumer, before);
+            if (before != SIZE_MAX && !same_burst(x, near, &v[before], &v[i]))
+                before = SIZE_MAX;
+        }
+        if (before == SIZE_MAX)
             return i;
         i = before;
+        while (near > x->waits.first && x->waits.item[near - 1].t_in > v[i].t)
+            near--;
     }
     return i;
 }
@@ -205,9 +216,9 @@ static int64_t burst_begin(const struct thread *x, const struct thread *consumer
 int64_t turn_put(const struct thread *x, const struct thread *consumer, int64_t t)
 {
     const struct wake *v = x->wakes.item;
-    size_t i = wake_before(x, consumer, x->wakes.count, t), lead = i;
+    size_t i = wake_before(x, consumer, t), lead = i;
     for (int n = 0; n < BURST_WAKES && i != SIZE_MAX; n++) {
-        i = wake_before(x, consumer, i, INT64_MAX);
+        i = wake_below(x, consumer, i);
         if (i == SIZE_MAX || v[lead].t - v[i].t >= HANDOVER_REACH_NS)
             break;
         if (lock_follows(&v[i], &v[lead]))
@@ -221,12 +232,12 @@ bool turn_find(const struct thread *x, const struct thread *consumer,
 {
     struct turn turn = {.t1 = t};
     int64_t made = made_with_delivery(x, consumer);
-    size_t i = wake_before(x, consumer, x->wakes.count, t);
+    size_t i = wake_before(x, consumer, t);
     if (i != SIZE_MAX) {
         i = burst_lead(x, consumer, i);
         turn.t1 = burst_begin(x, consumer, i);
         size_t before =
-            turn.t1 == made ? SIZE_MAX : wake_before(x, consumer, i, INT64_MAX);
+            turn.t1 == made ? SIZE_MAX : wake_below(x, consumer, i);
         i = before == SIZE_MAX ? before : burst_lead(x, consumer, before);
     }
     if (i != SIZE_MAX) {
@@ -253,7 +264,7 @@ bool turn_find(const struct thread *x, const struct thread *consumer,
 int64_t turn_next(const struct thread *x, const struct thread *consumer, int64_t t)
 {
     const struct wake *last = NULL, *before = NULL;
-    size_t i = wake_before(x, consumer, x->wakes.count, t);
+    size_t i = wake_before(x, consumer, t);
     int64_t made = made_with_delivery(x, consumer);
     int after = 0;
     if (made > t)

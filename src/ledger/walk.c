@@ -431,11 +431,9 @@ bool walk_turn(struct walk *k, const struct thread *x, const struct thread *cons
     return true;
 }
 
-static bool only_answered(const struct walk *k, const struct thread *x, int64_t t)
+static bool only_answered(const struct walk *k, const struct thread *x, const struct turn *turn)
 {
-    struct turn turn;
-    return x->tgid != k->root->tgid && turn_find(x, k->root, k->chain, k->depth, t, &turn) &&
-           turn.idle_ns > 0 && turn.t1 - turn.t0 < ANSWER_NS;
+    return x->tgid != k->root->tgid && turn->idle_ns > 0 && turn->t1 - turn->t0 < ANSWER_NS;
 }
 
 /* The thread that x's process makes its deliveries with, and the one that takes them from it: as
@@ -479,19 +477,23 @@ bool walk_delivery(struct walk *k, struct threads *makers, const struct thread *
                    struct shares *ret)
 {
     const struct thread *maker, *hop;
+    struct turn turn;
     k->pieces = 0;
-    if (only_answered(k, x, t)) {
-        const struct thread *y = handed_over(k, x, t, &t);
-        x = y ? y : x;
+    if (!turn_find(x, k->root, k->chain, k->depth, t, &turn))
+        return false;
+    const struct thread *y = only_answered(k, x, &turn) ? handed_over(k, x, t, &t) : NULL;
+    if (y) {
+        x = y;
+        if (!turn_find(x, k->root, k->chain, k->depth, t, &turn))
+            return false;
     }
-    if (only_answered(k, x, t) && maker_of(makers, x, &maker, &hop)) {
+    if (only_answered(k, x, &turn) && maker_of(makers, x, &maker, &hop)) {
         k->chain[k->depth++] = hop;
         bool ok = walk_turn(k, maker, hop, turn_put(maker, hop, t), ret);
         k->depth--;
         return ok;
     }
-    if (!walk_turn(k, x, k->root, t, ret))
-        return false;
+    walk_made(k, x, k->root, &turn, ret);
     if (k->maker.thread && k->maker.thread->tgid == x->tgid && x->tgid != k->root->tgid &&
         k->maker.thread != x)
         threads_set_maker(makers, k->maker.thread, k->maker.hop);

@@ -434,7 +434,7 @@ def test_a_job_that_switches_without_a_pause(folder, root):
     """A thread that waits a hundred thousand times between two launches: gpufeed keeps up."""
     r = gf.gpufeed("run", "--simulate", "-o", folder / "r.gpufeed", "--", gf.JOBS, "switch", "2")
     assert r.code == 0 and r.seconds < 12, r
-    assert gf.report(folder / "r.gpufeed")["tool"]["cpu_seconds"] < 20  # a cost that grows with the square of the waits takes minutes
+    assert gf.report(folder / "r.gpufeed")["tool"]["cpu_seconds"] < 5
 
 
 def test_the_kernels_ring_overflows(folder, root):
