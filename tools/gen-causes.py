@@ -4,22 +4,17 @@
 import re
 import sys
 
+import tsv
 
-def main(source, target):
-    seen, lines = set(), []
-    for number, line in enumerate(open(source, encoding="utf-8"), 1):
-        line = line.rstrip("\n")
-        if not line or line.startswith("#"):
-            continue
-        cells = line.split("\t")
-        if len(cells) != 3 or not re.fullmatch(r"[a-z][a-z-]*", cells[0]) or cells[0] in seen:
-            sys.exit(f"{source}:{number}: want three cells and a fresh id, got {line!r}")
-        seen.add(cells[0])
-        name = cells[0].upper().replace("-", "_")
-        lines.append('X(%s, "%s", "%s", "%s")' % (name, *(c.replace('"', '\\"') for c in cells)))
-    with open(target, "w", encoding="utf-8") as out:
-        out.write("/* Generated from data/causes.tsv. X(NAME, id, title, meaning) */\n")
-        out.write("\n".join(lines) + "\n")
+SEEN = set()
 
 
-main(*sys.argv[1:])
+def row(cause, title, meaning):
+    if not re.fullmatch(r"[a-z][a-z-]*", cause) or cause in SEEN:
+        return None
+    SEEN.add(cause)
+    name = cause.upper().replace("-", "_")
+    return f'X({name}, "{cause}", {tsv.quoted(title)}, {tsv.quoted(meaning)})'
+
+
+tsv.generate(*sys.argv[1:], "data/causes.tsv. X(NAME, id, title, meaning)", "three cells and a fresh id", 3, row)

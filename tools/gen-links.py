@@ -4,8 +4,10 @@
 import re
 import sys
 
+import tsv
 
-def row(word, link, rate):
+
+def row(word, link, rate, _):
     if not re.fullmatch(r"[A-Za-z0-9 -]+", word) or not re.fullmatch(r"[A-Za-z0-9. -]+", link):
         return None
     if rate != "-" and not re.fullmatch(r"[1-9][0-9]*", rate):
@@ -13,20 +15,4 @@ def row(word, link, rate):
     return f'LINK("{word}", "{link}", {0 if rate == "-" else int(rate)})'
 
 
-def main(source, target):
-    lines = []
-    for number, line in enumerate(open(source, encoding="utf-8"), 1):
-        line = line.rstrip("\n")
-        if not line or line.startswith("#"):
-            continue
-        cells = line.split("\t")
-        made = row(*cells[:3]) if len(cells) == 4 and all(cells) else None
-        if not made or made in lines:
-            sys.exit(f"{source}:{number}: want word, link, GB/s and source, got {line!r}")
-        lines.append(made)
-    with open(target, "w", encoding="utf-8") as out:
-        out.write("/* Generated from data/gpu_links.tsv: LINK(word, link, GB/s) */\n")
-        out.write("\n".join(lines) + "\n")
-
-
-main(*sys.argv[1:])
+tsv.generate(*sys.argv[1:], "data/gpu_links.tsv: LINK(word, link, GB/s)", "word, link, GB/s and source", 4, row)

@@ -4,34 +4,17 @@
 import re
 import sys
 
+import tsv
+
 LEVELS = {"info": "LEVEL_INFO", "warn": "LEVEL_WARN", "any": "LEVEL_ANY"}
 
 
-def quoted(text):
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("?", "\\?") + '"'
-
-
-def row(level, kind, word, shape, versions):
+def row(level, kind, word, shape, _):
     good = level in LEVELS and re.fullmatch(r"[A-Z_]+", kind) and re.fullmatch(r"-|[a-z0-9-]+", word)
-    if not good or not versions or (kind == "PROBLEM") != (word != "-") and kind != "VERBS_MISSING":
+    if not good or (kind == "PROBLEM") != (word != "-") and kind != "VERBS_MISSING":
         return None
-    return f"LINE({LEVELS[level]}, {kind}, {'NULL' if word == '-' else quoted(word)}, {quoted(shape)})"
+    return f"LINE({LEVELS[level]}, {kind}, {'NULL' if word == '-' else tsv.quoted(word)}, {tsv.quoted(shape)})"
 
 
-def main(source, target):
-    lines = []
-    for number, line in enumerate(open(source, encoding="utf-8"), 1):
-        line = line.rstrip("\n")
-        if not line or line.startswith("#"):
-            continue
-        cells = line.split("\t")
-        made = row(*cells) if len(cells) == 5 and all(cells) else None
-        if not made or made in lines:
-            sys.exit(f"{source}:{number}: want level, kind, word, shape and versions, got {line!r}")
-        lines.append(made)
-    with open(target, "w", encoding="utf-8") as out:
-        out.write("/* Generated from data/nccl_lines.tsv: LINE(level, kind, word, shape) */\n")
-        out.write("\n".join(lines) + "\n")
-
-
-main(*sys.argv[1:])
+tsv.generate(*sys.argv[1:], "data/nccl_lines.tsv: LINE(level, kind, word, shape)",
+             "level, kind, word, shape and versions", 5, row)
