@@ -58,17 +58,23 @@ static bool lock_follows(const struct wake *earlier, const struct wake *later)
            earlier->waited_ns > 3 * later->waited_ns;
 }
 
-static bool same_burst(const struct thread *x, size_t near, const struct wake *earlier,
+/* *near: the first wait of x that ended after `later`; SIZE_MAX: not looked for yet. */
+static bool same_burst(const struct thread *x, size_t *near, const struct wake *earlier,
                        const struct wake *later)
 {
-    if (later->t - earlier->t < BURST_NS)
-        return !fed_between(x, near, earlier, later);
-    return lock_follows(earlier, later) && !blocked_between(x, near, earlier->t);
+    bool close = later->t - earlier->t < BURST_NS;
+    if (!close && !lock_follows(earlier, later))
+        return false;
+    if (*near == SIZE_MAX)
+        *near = waits_after(&x->waits, later->t);
+    return close ? !fed_between(x, *near, earlier, later)
+                 : !blocked_between(x, *near, earlier->t);
 }
 
 bool turn_same_burst(const struct thread *x, const struct wake *earlier, const struct wake *later)
 {
-    return same_burst(x, waits_after(&x->waits, later->t), earlier, later);
+    size_t near = SIZE_MAX;
+    return same_burst(x, &near, earlier, later);
 }
 
 /* Index of the last wake to consumer below `from`; SIZE_MAX: none. */
@@ -100,18 +106,18 @@ static size_t wake_before(const struct thread *x, const struct thread *consumer,
 static size_t burst_lead(const struct thread *x, const struct thread *consumer, size_t i)
 {
     const struct wake *v = x->wakes.item;
-    size_t near = waits_after(&x->waits, v[i].t);
+    size_t near = SIZE_MAX;
     for (int n = 0; n < BURST_WAKES; n++) {
         size_t before = wake_below(x, consumer, i);
-        if (before != SIZE_MAX && !same_burst(x, near, &v[before], &v[i])) {
+        if (before != SIZE_MAX && !same_burst(x, &near, &v[before], &v[i])) {
             before = wake_below(x, consumer, before);
-            if (before != SIZE_MAX && !same_burst(x, near, &v[before], &v[i]))
+            if (before != SIZE_MAX && !same_burst(x, &near, &v[before], &v[i]))
                 before = SIZE_MAX;
         }
         if (before == SIZE_MAX)
             return i;
         i = before;
-        while (near > x->waits.first && x->waits.item[near - 1].t_in > v[i].t)
+        while (near != SIZE_MAX && near > x->waits.first && x->waits.item[near - 1].t_in > v[i].t)
             near--;
     }
     return i;
