@@ -73,11 +73,12 @@ static int check_header(const char *path, const unsigned char *h, size_t n, stru
                          "\"%s\" is an SQLite database but not a gpufeed recording (application id "
                          "0x%08x at offset %d)",
                          path, get32(h + AT_APPLICATION_ID), AT_APPLICATION_ID);
-    if (get32(h + AT_USER_VERSION) != RECORD_VERSION)
+    uint32_t version = get32(h + AT_USER_VERSION);
+    if (version < RECORD_OLDEST || version > RECORD_VERSION)
         return error_set(e, STATUS_INPUT,
                          "\"%s\" is a recording of format %u (offset %d); this gpufeed reads "
-                         "format %d",
-                         path, get32(h + AT_USER_VERSION), AT_USER_VERSION, RECORD_VERSION);
+                         "formats %d to %d",
+                         path, version, AT_USER_VERSION, RECORD_OLDEST, RECORD_VERSION);
     return STATUS_OK;
 }
 

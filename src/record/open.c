@@ -43,8 +43,19 @@ static int distrust(struct recording *r, struct error *e)
     return distrust_database(r->db, &r->budget) ? recording_error(r, e, "opening it") : STATUS_OK;
 }
 
+/* In the range that image_load lets pass. */
+static int read_version(struct recording *r, int *ret, struct error *e)
+{
+    sqlite3_stmt *s AUTOFINAL = NULL;
+    if (sqlite3_prepare_v2(r->db, "PRAGMA user_version", -1, &s, NULL) ||
+        sqlite3_step(s) != SQLITE_ROW)
+        return recording_error(r, e, "reading its format");
+    *ret = sqlite3_column_int(s, 0);
+    return STATUS_OK;
+}
+
 static int check_object(struct recording *r, sqlite3_stmt *s, const struct schema_object *o,
-                        struct error *e)
+                        int version, struct error *e)
 {
     sqlite3_reset(s);
     sqlite3_bind_text(s, 1, o->name, -1, SQLITE_STATIC);
@@ -53,7 +64,7 @@ static int check_object(struct recording *r, sqlite3_stmt *s, const struct schem
         return recording_error(r, e, "reading its schema");
     const char *type = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
     const char *sql = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 1) : NULL;
-    if (!type || !sql || strcmp(type, o->type) || strcmp(sql, o->sql))
+    if (!type || !sql || strcmp(type, o->type) || strcmp(sql, schema_sql(o, version)))
         return error_set(e, STATUS_INPUT, "\"%s\" is not a whole recording: its %s \"%s\" is %s",
                          r->path, o->type, o->name, type ? "not what it should be" : "missing");
     return STATUS_OK;
@@ -82,12 +93,14 @@ static int check_pages(struct recording *r, const char *table, struct error *e)
 static int check_schema(struct recording *r, struct error *e)
 {
     sqlite3_stmt *s AUTOFINAL = NULL;
+    int version = 0, status = read_version(r, &version, e);
+    if (status)
+        return status;
     if (sqlite3_prepare_v2(r->db, "SELECT type, sql FROM sqlite_schema WHERE name = ?", -1, &s,
                            NULL))
         return recording_error(r, e, "reading its schema");
-    int status = STATUS_OK;
     for (size_t i = 0; i < schema_object_count && !status; i++)
-        status = check_object(r, s, &schema_objects[i], e);
+        status = check_object(r, s, &schema_objects[i], version, e);
     for (size_t i = 0; i < schema_object_count && !status; i++)
         if (!strcmp(schema_objects[i].type, "table"))
             status = check_pages(r, schema_objects[i].name, e);

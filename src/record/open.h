@@ -5,7 +5,7 @@
  *
  * SQLite is told not to trust it (defensive, no trusted schema, no triggers,
  * cell sizes checked, limits lowered) and every table and view must carry the
- * very SQL text of record/schema.c; other objects in the file are never used.
+ * very SQL text of record/schema.c for its format; other objects in the file are never used.
  * Work on the handle is bounded by steps, so that no file can keep a reader busy
  * for ever.
  */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/schema.h"
 
+#include <string.h>
+
 /* Tables hold what was seen; numbers of states, causes and evidence are spelt out in `word`. */
 #define TABLE(name, body)                                                                          \
     {                                                                                              \
@@ -22,6 +24,30 @@
 #define IDLE "('wait','comm','copy')"
 
 /* clang-format off */
+/* latency_bound: told, or plain to see: reads of more than a millisecond, one after the other, that
+ * wait for the first byte (from format 2 on). */
+#define STORAGE(first_byte)                                                                        \
+    VIEW("storage",                                                                                \
+         "SELECT r.resource AS resource, r.seconds AS seconds, r.share AS share, coalesce("        \
+         "max(CASE f.text WHEN 'peer' THEN 'remote' ELSE f.text END) "                             \
+         "FILTER (WHERE f.name = 'kind'), "                                                        \
+         "CASE WHEN r.resource LIKE 'disk %' THEN 'disk' WHEN r.resource LIKE 'fuse:%' THEN 'fuse' "\
+         "WHEN r.resource LIKE '%://%' OR r.resource GLOB '*:[0-9]*' THEN 'remote' END) AS kind, " \
+         DISK_OF("r.resource") " AS disk, "                                                        \
+         "max(f.number) FILTER (WHERE f.name = 'reads') AS reads, "                                \
+         "max(f.number) FILTER (WHERE f.name = 'bytes') AS bytes, "                                \
+         "max(f.number) FILTER (WHERE f.name = 'mean_read_ms') AS mean_read_ms, "                  \
+         "max(f.number) FILTER (WHERE f.name = 'in_flight') AS in_flight, "                        \
+         "max(f.number) FILTER (WHERE f.name = 'throughput_bytes_s') AS bytes_per_second, "        \
+         "CASE WHEN max(f.number) FILTER (WHERE f.name = 'bandwidth_bound') IS NOT NULL "          \
+         "THEN max(f.number) FILTER (WHERE f.name = 'bandwidth_bound') = 0 "                       \
+         "WHEN max(f.number) FILTER (WHERE f.name = 'in_flight') <= 1.2 "                          \
+         "AND max(f.number) FILTER (WHERE f.name = 'mean_read_ms') >= 1 "                          \
+         first_byte "THEN 1 END "                                                                  \
+         "AS latency_bound "                                                                       \
+         "FROM cause_resource r LEFT JOIN fact f ON f.kind = 'storage' AND f.subject = r.resource "\
+         "WHERE r.cause = 'storage' AND r.resource IS NOT NULL GROUP BY r.resource")
+
 const struct schema_object schema_objects[] = {
     TABLE("meta", "(key TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID"),
     TABLE("word", "(kind TEXT NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL, "
@@ -83,28 +109,7 @@ const struct schema_object schema_objects[] = {
                   "c.name AS cause, h.resource AS resource, "
                   "(SELECT count(*) FROM chain_link k WHERE k.chain = h.number) AS links "
                   "FROM chain_wait h JOIN word c ON c.kind = 'cause' AND c.number = h.cause"),
-    VIEW("storage",
-         "SELECT r.resource AS resource, r.seconds AS seconds, r.share AS share, coalesce("
-         "max(CASE f.text WHEN 'peer' THEN 'remote' ELSE f.text END) "
-         "FILTER (WHERE f.name = 'kind'), "
-         "CASE WHEN r.resource LIKE 'disk %' THEN 'disk' WHEN r.resource LIKE 'fuse:%' THEN 'fuse' "
-         "WHEN r.resource LIKE '%://%' OR r.resource GLOB '*:[0-9]*' THEN 'remote' END) AS kind, "
-         DISK_OF("r.resource") " AS disk, "
-         "max(f.number) FILTER (WHERE f.name = 'reads') AS reads, "
-         "max(f.number) FILTER (WHERE f.name = 'bytes') AS bytes, "
-         "max(f.number) FILTER (WHERE f.name = 'mean_read_ms') AS mean_read_ms, "
-         "max(f.number) FILTER (WHERE f.name = 'in_flight') AS in_flight, "
-         "max(f.number) FILTER (WHERE f.name = 'throughput_bytes_s') AS bytes_per_second, "
-         /* Told, or plain to see: reads of more than a millisecond, one after the other, that wait
-          * for the first byte. */
-         "CASE WHEN max(f.number) FILTER (WHERE f.name = 'bandwidth_bound') IS NOT NULL "
-         "THEN max(f.number) FILTER (WHERE f.name = 'bandwidth_bound') = 0 "
-         "WHEN max(f.number) FILTER (WHERE f.name = 'in_flight') <= 1.2 "
-         "AND max(f.number) FILTER (WHERE f.name = 'mean_read_ms') >= 1 "
-         "AND coalesce(max(f.number) FILTER (WHERE f.name = 'transfer_share'), 0) < 0.5 THEN 1 END "
-         "AS latency_bound "
-         "FROM cause_resource r LEFT JOIN fact f ON f.kind = 'storage' AND f.subject = r.resource "
-         "WHERE r.cause = 'storage' AND r.resource IS NOT NULL GROUP BY r.resource"),
+    STORAGE("AND coalesce(max(f.number) FILTER (WHERE f.name = 'transfer_share'), 0) < 0.5 "),
     /* The causes that share one loader, the largest first: advice is about that one. */
     VIEW("pipeline",
          "SELECT cause, seconds, share, relative, "
@@ -167,5 +172,21 @@ const struct schema_object schema_objects[] = {
          "busy * more)"),
 };
 
+/* What older formats had in place of an object. */
+static const struct {
+    int until; /* the last format that had it */
+    struct schema_object object;
+} before[] = {
+    {1, STORAGE("")},
+};
+
 /* clang-format on */
 const size_t schema_object_count = sizeof(schema_objects) / sizeof(schema_objects[0]);
+
+const char *schema_sql(const struct schema_object *o, int version)
+{
+    for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++)
+        if (version <= before[i].until && !strcmp(before[i].object.name, o->name))
+            return before[i].object.sql;
+    return o->sql;
+}
