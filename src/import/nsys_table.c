@@ -128,7 +128,7 @@ static int begin(struct nsys *n, struct nsys_table *t, const char *columns, cons
 
 int nsys_table_survey(struct nsys *n, struct nsys_table *t)
 {
-    int64_t latest = INT64_MIN, back;
+    int64_t latest = INT64_MIN;
     int rc, status = begin(n, t, "start", "");
     t->min = INT64_MAX;
     t->max = INT64_MIN;
@@ -143,10 +143,13 @@ int nsys_table_survey(struct nsys *n, struct nsys_table *t)
             t->first = at;
         t->min = at < t->min ? at : t->min;
         t->max = at > t->max ? at : t->max;
+        int64_t back;
+        if (__builtin_sub_overflow(latest, at, &back))
+            back = INT64_MAX;
         if (at >= latest)
             latest = at;
-        else if (__builtin_sub_overflow(latest, at, &back) || back > t->lag)
-            t->lag = latest - at < 0 ? INT64_MAX : latest - at;
+        else
+            t->lag = back > t->lag ? back : t->lag;
     }
     nsys_table_end(t);
     t->present = t->min <= t->max;

@@ -206,7 +206,7 @@ static int64_t end_of(const struct trace *t)
 
 int trace_finish(struct trace *t, struct error *e)
 {
-    if (!t->failed && t->span_count) {
+    if (!t->failed && t->span_count && t->span_count == t->spans_all) { /* none was pushed before */
         sort(t);
         sink_extent(t->sink, t->spans[0].t0, end_of(t));
     }

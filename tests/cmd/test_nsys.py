@@ -215,6 +215,23 @@ def test_ranks_in_two_files(folder):
     assert len(r["accelerators"]) == 2
 
 
+def test_a_rank_that_lasts_longer_stays_where_it_is(folder):
+    """Its last rows, which wait for one out of order, lie behind the end of the rank before it."""
+    first = busy(Export(folder / "0.sqlite"))
+    starts = [i * 20 * MS for i in range(100)]
+    starts.insert(95, starts.pop(85))
+    second = Export(folder / "1.sqlite")
+    for t0 in starts:
+        second.kernel(t0, t0 + 12 * MS)
+    for e in (first, second):
+        e.add("TARGET_INFO_SESSION_START_TIME", utcEpochNs=1_779_630_014_000_000_000, systemClockNs=0)
+        e.done()
+    r = gf.lawful(gf.gpufeed("report", first.path, second.path, "--json").out)
+    assert "another time" not in notes(r)
+    assert abs(r["accelerators"][1]["seconds"] - 1.992) < 1e-9
+    assert abs(r["accelerators"][1]["state"]["compute"] - 100 * 12 / (99 * 20 + 12)) < 1e-9
+
+
 @pytest.mark.parametrize("order", ["backwards", "shuffled", "by process"])
 def test_rows_in_any_order(order, folder):
     rows = [(i * 20 * MS, i * 20 * MS + 12 * MS) for i in range(100)]
