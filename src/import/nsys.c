@@ -255,7 +255,7 @@ static int import_nsys(struct source *source, struct sink *sink, struct error *e
     if ((n.trace = trace_new(sink)))
         status = open_database(&n);
     else
-        error_set(&mine, STATUS_MEMORY, "\"%s\": out of memory", n.path);
+        nsys_no_memory(&n);
     if (!status)
         status = read_all(&n);
     if (status && e)

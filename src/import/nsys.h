@@ -83,6 +83,10 @@ struct nsys {
     uint64_t graphs, host_rows;
 };
 
+int nsys_no_memory(struct nsys *n); /* fills the error; its status */
+/* Puts into one of the maps; without memory the error is filled. */
+void nsys_put(struct nsys *n, struct map *m, uint64_t key, uint64_t value);
+
 /* Looks whether the table is there and which columns it has. */
 int nsys_table_look(struct nsys *n, struct nsys_table *t);
 /* How its rows are ordered, in one pass over their starts. */

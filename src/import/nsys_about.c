@@ -15,14 +15,14 @@ static int each(struct nsys *n, const char *table, const char *sql, about_fn fn)
 {
     sqlite3_stmt *s = NULL;
     bool there;
-    int rc = SQLITE_DONE, status = nsys_is_table(n, table, &there);
+    int status = nsys_is_table(n, table, &there);
     if (status || !there)
         return status;
     if (sqlite3_prepare_v2(n->db, sql, -1, &s, NULL) == SQLITE_OK)
-        while ((rc = nsys_step(n, s, table)) == SQLITE_ROW)
+        while (!n->error->status && nsys_step(n, s, table) == SQLITE_ROW)
             fn(n, s);
     sqlite3_finalize(s);
-    return rc == SQLITE_DONE ? STATUS_OK : n->error->status;
+    return n->error->status;
 }
 
 static bool is_integer(sqlite3_stmt *s, int column)
@@ -46,13 +46,13 @@ static void take_device(struct nsys *n, sqlite3_stmt *s)
     int64_t pid = sqlite3_column_int64(s, 2), gpu = sqlite3_column_int64(s, 0);
     uint32_t p = pid > 0xffffff ? nsys_pid(pid) : (uint32_t)pid;
     if (gpu >= 0 && gpu < SINK_DEVICES)
-        map_put(&n->devices, (uint64_t)p << 32 | (uint32_t)sqlite3_column_int(s, 1), (uint64_t)gpu);
+        nsys_put(n, &n->devices, (uint64_t)p << 32 | (uint32_t)sqlite3_column_int(s, 1), (uint64_t)gpu);
 }
 
 static void take_memory_kind(struct nsys *n, sqlite3_stmt *s)
 {
     if (is_integer(s, 0) && strstr(text_of(s, 1), "PAGEABLE"))
-        map_put(&n->pageable, (uint64_t)sqlite3_column_int64(s, 0), 1);
+        nsys_put(n, &n->pageable, (uint64_t)sqlite3_column_int64(s, 0), 1);
 }
 
 static void take_start(struct nsys *n, sqlite3_stmt *s)
@@ -138,7 +138,9 @@ static int take_command(struct nsys *n)
             status = n->error->status;
     }
     sqlite3_finalize(s);
-    if (!status && line.len && !line.failed)
+    if (!status && line.failed)
+        status = nsys_no_memory(n);
+    if (!status && line.len)
         sink_text(n->sink, "job", "", "command", str_text(&line));
     str_clear(&line);
     return status;

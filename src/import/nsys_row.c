@@ -23,8 +23,7 @@ static void remember(struct nsys *n, struct map *m, int64_t id, uint64_t value)
 {
     if (m->count >= CACHE_MAX)
         map_clear(m);
-    if (!map_put(m, (uint64_t)id, value))
-        error_set(n->error, STATUS_MEMORY, "\"%s\": out of memory", n->path);
+    nsys_put(n, m, (uint64_t)id, value);
 }
 
 /* ---- what ran on a device ---- */
@@ -84,7 +83,7 @@ static void add_collective(struct nsys *n, const struct nsys_table *t, int64_t n
     char words[128];
     collective_name("", kernel_name(n, t), "", 0, words, sizeof(words));
     if (!collectives_add(&n->collectives, words, "", -1, ns))
-        error_set(n->error, STATUS_MEMORY, "\"%s\": out of memory", n->path);
+        nsys_no_memory(n);
 }
 
 void nsys_take_kernel(struct nsys *n, const struct nsys_table *t, int64_t t0, int64_t ns)
@@ -319,8 +318,10 @@ static uint64_t range_of(struct nsys *n, const char *text)
     enum range_kind kind = kind_of(name, is_operator);
     uint32_t resource = kind == RANGE_LOADER ? loader_resource(n, name) : sink_resource(n->sink, name);
     known = (uint64_t)kind << 32 | resource;
-    if (!number || !map_put(&n->range_of, number, known))
-        error_set(n->error, STATUS_MEMORY, "\"%s\": out of memory", n->path);
+    if (number)
+        nsys_put(n, &n->range_of, number, known);
+    else
+        nsys_no_memory(n);
     return known;
 }
 

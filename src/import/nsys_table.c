@@ -29,6 +29,17 @@ static const char *const column_names[NSYS_COLUMNS] = {
     [NSYS_TEXT_ID] = "textId",
 };
 
+int nsys_no_memory(struct nsys *n)
+{
+    return error_set(n->error, STATUS_MEMORY, "\"%s\": out of memory", n->path);
+}
+
+void nsys_put(struct nsys *n, struct map *m, uint64_t key, uint64_t value)
+{
+    if (!map_put(m, key, value))
+        nsys_no_memory(n);
+}
+
 /* ---- statements ---- */
 
 static int fail(struct nsys *n, const char *table)
@@ -119,7 +130,7 @@ static int begin(struct nsys *n, struct nsys_table *t, const char *columns, cons
     int status;
     str_addf(&sql, "SELECT %s FROM \"%s\" NOT INDEXED%s", columns, t->name, order);
     if (sql.failed)
-        status = error_set(n->error, STATUS_MEMORY, "\"%s\": out of memory", n->path);
+        status = nsys_no_memory(n);
     else
         status = nsys_prepare(n, str_text(&sql), t->name, &t->stmt);
     str_clear(&sql);
@@ -177,7 +188,7 @@ int nsys_table_begin(struct nsys *n, struct nsys_table *t)
         if (t->at[i] >= 0)
             str_addf(&columns, "%s\"%s\"", columns.len ? ", " : "", column_names[i]);
     if (columns.failed)
-        status = error_set(n->error, STATUS_MEMORY, "\"%s\": out of memory", n->path);
+        status = nsys_no_memory(n);
     if (!status && t->lag > LAG_MAX) {
         status = n->sorted_by_time ? STATUS_OK : order_by_disk(n);
         order = " ORDER BY start";
