@@ -8,24 +8,9 @@
 -- needs: data/named mount/remote disk/nvme mount/free
 -- source: learn.microsoft.com/azure/machine-learning/how-to-read-write-data-v2; PyTorch DataLoader
 --   documentation
-SELECT m.resource AS "resource", d.point AS "mount point", d.example AS "example @job",
+SELECT p.resource AS "resource", p.point AS "mount point", p.example AS "example @job",
        n.point AS "_at", n.free AS "free [bytes] @statfs"
-FROM (SELECT subject AS point, max(number) FILTER (WHERE name = 'named') AS named,
-             max(number) FILTER (WHERE name = 'open_files') AS files,
-             max(number) FILTER (WHERE name = 'mapped') AS mapped,
-             max(text) FILTER (WHERE name = 'example') AS example
-      FROM fact WHERE kind = 'data' GROUP BY subject) d
-JOIN (SELECT subject AS point, max(text) FILTER (WHERE name = 'fstype') AS fstype,
-             max(text) FILTER (WHERE name = 'resource') AS resource,
-             max(text) FILTER (WHERE name = 'options') AS options,
-             max(text) FILTER (WHERE name = 'flags') AS flags,
-             max(text) FILTER (WHERE name = 'device') AS device,
-             max(number) FILTER (WHERE name = 'remote') AS remote,
-             max(number) FILTER (WHERE name = 'rsize') AS rsize,
-             max(number) FILTER (WHERE name = 'size') AS size,
-             max(number) FILTER (WHERE name = 'free') AS free,
-             max(number) FILTER (WHERE name = 'read_ahead') AS read_ahead
-      FROM fact WHERE kind = 'mount' GROUP BY subject) m ON m.point = d.point
+FROM data_place p
 JOIN (SELECT k.subject AS point, f.number AS free, max(f.number)
       FROM fact k JOIN fact f ON f.kind = 'mount' AND f.subject = k.subject AND f.name = 'free'
       JOIN fact r ON r.kind = 'mount' AND r.subject = k.subject AND r.name = 'resource'
@@ -34,4 +19,4 @@ JOIN (SELECT k.subject AS point, f.number AS free, max(f.number)
       JOIN fact v ON v.kind = 'disk' AND v.subject = w.subject AND v.name = 'nvme' AND v.number = 1
       JOIN fact l ON l.kind = 'disk' AND l.subject = w.subject AND l.name = 'local' AND l.number = 1
       WHERE k.kind = 'mount' AND k.name = 'fstype' AND k.subject <> '/') n
-WHERE (d.named = 1 OR d.files > 0 OR d.mapped > 0) AND m.remote = 1 AND n.free >= 107374182400;
+WHERE p.remote = 1 AND n.free >= 107374182400;

@@ -9,26 +9,8 @@
 --   ...; mkfs.xfs; mount) and copy the data there; its content is lost when a cloud machine is deallocated.
 -- needs: data/named mount/remote disk/in_use disk/nvme
 -- source: Azure azhpc setup_nvme.sh; learn.microsoft.com/azure/virtual-machines/nvme-overview
-SELECT m.resource AS "resource", d.point AS "mount point", d.example AS "example @job",
+SELECT p.resource AS "resource", p.point AS "mount point", p.example AS "example @job",
        n.disks AS "disks [count] @/sys/block", n.size AS "size [bytes] @/sys/block"
-FROM (SELECT subject AS point, max(number) FILTER (WHERE name = 'named') AS named,
-             max(number) FILTER (WHERE name = 'open_files') AS files,
-             max(number) FILTER (WHERE name = 'mapped') AS mapped,
-             max(text) FILTER (WHERE name = 'example') AS example
-      FROM fact WHERE kind = 'data' GROUP BY subject) d
-JOIN (SELECT subject AS point, max(text) FILTER (WHERE name = 'fstype') AS fstype,
-             max(text) FILTER (WHERE name = 'resource') AS resource,
-             max(text) FILTER (WHERE name = 'options') AS options,
-             max(text) FILTER (WHERE name = 'flags') AS flags,
-             max(text) FILTER (WHERE name = 'device') AS device,
-             max(number) FILTER (WHERE name = 'remote') AS remote,
-             max(number) FILTER (WHERE name = 'rsize') AS rsize,
-             max(number) FILTER (WHERE name = 'size') AS size,
-             max(number) FILTER (WHERE name = 'free') AS free,
-             max(number) FILTER (WHERE name = 'read_ahead') AS read_ahead
-      FROM fact WHERE kind = 'mount' GROUP BY subject) m ON m.point = d.point
-JOIN (SELECT count(*) AS disks, sum(size) AS size FROM (SELECT subject AS disk, max(number) FILTER (WHERE name = 'size') AS size
-      FROM fact WHERE kind = 'disk' GROUP BY subject
-      HAVING max(number) FILTER (WHERE name = 'nvme') = 1 AND max(number) FILTER (WHERE name = 'local') = 1
-      AND max(number) FILTER (WHERE name = 'in_use') = 0)) n
-WHERE (d.named = 1 OR d.files > 0 OR d.mapped > 0) AND m.remote = 1 AND n.disks > 0;
+FROM data_place p
+JOIN (SELECT count(*) AS disks, sum(size) AS size FROM nvme_idle) n
+WHERE p.remote = 1 AND n.disks > 0;

@@ -10,10 +10,7 @@
 -- needs: disk/in_use disk/nvme gpu/name
 -- source: Azure azhpc-images (setup_nvme.sh); learn.microsoft.com/azure/virtual-machines/nvme-overview
 SELECT count(*) AS "disks [count] @/sys/block", sum(size) AS "size [bytes] @/sys/block", group_concat(disk, ' ') AS "names @/sys/block"
-FROM (SELECT subject AS disk, max(number) FILTER (WHERE name = 'size') AS size
-      FROM fact WHERE kind = 'disk' GROUP BY subject
-      HAVING max(number) FILTER (WHERE name = 'nvme') = 1 AND max(number) FILTER (WHERE name = 'local') = 1
-      AND max(number) FILTER (WHERE name = 'in_use') = 0)
+FROM nvme_idle
 WHERE EXISTS (SELECT 1 FROM fact g WHERE g.kind = 'gpu' AND g.name = 'name')
 AND NOT EXISTS (SELECT 1 FROM fact k WHERE k.kind = 'data' AND k.name = 'named')
 GROUP BY 1 = 1 HAVING count(*) > 0;

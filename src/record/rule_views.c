@@ -49,6 +49,21 @@ const struct schema_object rule_views[] = {
          N("ports_roce") ", " N("uverbs") ", " N("uverbs_kernel") ", " N("bytes_rise") ", "
          N("rate") ", " T("peer_memory") ", (SELECT count(*) FROM ib_port WHERE active = 1 "
          "AND (link_layer = 'InfiniBand' OR gids_v2_ipv4 > 0)) AS ports_usable FROM fact WHERE kind = 'rdma' GROUP BY kind"),
+    /* Where the job's data lies, or where the user says so, and what is mounted there. */
+    VIEW("data_place",
+         "SELECT point, example, fstype, resource, options, flags, device, remote, rsize, size, free, "
+         "read_ahead, CASE WHEN resource LIKE 'disk %' THEN "
+         "substr(resource, 6, instr(resource || ' (', ' (') - 6) END AS disk FROM (SELECT subject AS point, " N("named") ", " N("open_files") ", "
+         N("mapped") ", " T("example") " FROM fact WHERE kind = 'data' GROUP BY subject) "
+         "JOIN (SELECT subject AS point, " T("fstype") ", " T("resource") ", " T("options") ", "
+         T("flags") ", " T("device") ", " N("remote") ", " N("rsize") ", " N("size") ", "
+         N("free") ", " N("read_ahead") " FROM fact WHERE kind = 'mount' GROUP BY subject) "
+         "USING (point) WHERE named = 1 OR open_files > 0 OR mapped > 0"),
+    /* Local NVMe disks that nothing uses. */
+    VIEW("nvme_idle",
+         "SELECT disk, size FROM (SELECT subject AS disk, " N("size") ", " N("nvme") ", "
+         N("local") ", " N("in_use") " FROM fact WHERE kind = 'disk' GROUP BY subject) "
+         "WHERE nvme = 1 AND local = 1 AND in_use = 0"),
     VIEW("pci",
          "SELECT subject AS address, " T("class") ", " T("vendor") ", " T("driver") ", "
          T("parent") ", " T("rdma") ", " T("nic") ", " T("nic_path") ", " T("iommu") ", "
