@@ -24,7 +24,7 @@ struct kineto {
     int64_t base_unix_ns; /* what timestamps count from; INT64_MIN: not told, they are Unix time */
     int64_t origin;       /* the first timestamp, ns; INT64_MIN: none yet. Times count from it */
     bool has_events;      /* "traceEvents" was seen */
-    bool single_loader, multi_loader;
+    bool single_loader; /* torch's loader ran in the training thread */
     uint64_t cpu_events;
     uint32_t steps;
     uint32_t operators, last_operator; /* distinct names so far; the largest number of one */

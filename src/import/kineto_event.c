@@ -18,10 +18,10 @@ struct piece {
 struct event_in {
     char phase; /* 0: none told */
     enum category category;
-    struct piece name, ts, dur, kind;
+    struct piece name, ts, dur;
     struct piece collective, dtype, argument; /* args: "name" */
     bool has_ts, has_dur;
-    int64_t pid, tid, device, stream, correlation, bytes;
+    int64_t pid, tid, device, correlation, bytes;
     int64_t elements_in, elements_out, group;
     bool has_device;
 };
@@ -64,7 +64,7 @@ static struct piece piece_of(const struct scan *s)
     return (struct piece){(uint32_t)(s->text - s->pin), (uint32_t)s->len};
 }
 
-/* Numbers, and numbers in quotes ("25738", "stream 7"): 0 where there is none. */
+/* Numbers, and numbers in quotes ("25738", "thread 7"): 0 where there is none. */
 static int64_t integer(const struct scan *s, enum scan_token t)
 {
     const char *p = s->text;
@@ -102,8 +102,6 @@ static int64_t *number_of(const struct scan *s, struct event_in *ev)
         ev->has_device = true;
         return &ev->device;
     }
-    if (KEY("stream"))
-        return &ev->stream;
     if (KEY("bytes"))
         return &ev->bytes;
     if (KEY("In msg nelems"))
@@ -358,7 +356,6 @@ static void take_loader(struct kineto *k, const struct event_in *ev, uint32_t th
     if (!begins(k, ev, "enumerate(Data")) /* DataLoader, DataPipe */
         return;
     bool workers = contains(name, ev->name.len, "MultiProcessing");
-    k->multi_loader |= workers;
     k->single_loader |= !workers;
     trace_range(k->trace, thread, CAUSE_PREPARE,
                 sink_resource(k->sink, workers ? "the DataLoader's workers"

@@ -281,12 +281,6 @@ static bool ring(struct nccl_line *l, const char *text)
     return l->value[0] != '\0' && !*p;
 }
 
-static bool trees(struct nccl_line *l, const char *text)
-{
-    take(l->value, sizeof(l->value), text + strlen("Trees "), NULL);
-    return true;
-}
-
 /* "16 coll channels, 16 collnet channels, 0 nvls channels, 16 p2p channels, 2 p2p channels per peer" */
 static int before_word(const char *text, const char *word)
 {
@@ -376,10 +370,9 @@ void nccl_decode(struct nccl_line *l, const char *text)
         [NCCL_NETWORK] = named,       [NCCL_PLUGIN_FAILED] = named,
         [NCCL_PLUGIN_READY] = named,  [NCCL_PLUGIN_ASSIGNED] = named,
         [NCCL_PLUGIN_LOADED] = named, [NCCL_CHANNEL] = channel,
-        [NCCL_RING] = ring,           [NCCL_TREES] = trees,
-        [NCCL_CHANNELS] = channels,   [NCCL_GRAPH] = graph,
-        [NCCL_TUNING] = tuning,       [NCCL_COLL] = coll,
-        [NCCL_WATCHDOG] = NULL,
+        [NCCL_RING] = ring,           [NCCL_CHANNELS] = channels,
+        [NCCL_GRAPH] = graph,         [NCCL_TUNING] = tuning,
+        [NCCL_COLL] = coll,           [NCCL_WATCHDOG] = NULL,
     };
     if (decoders[l->kind] && !decoders[l->kind](l, text))
         l->kind = NCCL_UNKNOWN;

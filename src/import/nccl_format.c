@@ -53,24 +53,3 @@ static const struct format_set nccl_set = {set_open, set_read, set_finish, set_c
 
 const struct format format_nccl = {.name = "debug log of NCCL or RCCL", .recognise = nccl_log_is,
                                    .set = &nccl_set};
-
-int nccl_log_facts_of(const char *path, fact_fn fn, void *arg, struct error *e)
-{
-    struct source *source;
-    int status = source_open(path, &source, e);
-    if (status)
-        return status;
-    struct nccl_log *l = nccl_log_new();
-    if (!l)
-        status = error_set(e, STATUS_MEMORY, "\"%s\": out of memory", path);
-    if (!status)
-        status = nccl_log_read(l, source, e);
-    if (!status && !nccl_log_counts(l).nccl)
-        status = error_set(e, STATUS_INPUT, "\"%s\": no line of NCCL or RCCL is in it (is it the job's "
-                                            "output, started with NCCL_DEBUG=INFO?)", path);
-    if (!status)
-        status = nccl_log_facts(l, fn, arg, e);
-    nccl_log_free(l);
-    source_close(source);
-    return status;
-}

@@ -36,7 +36,7 @@ enum nccl_kind {
     NCCL_VERBS_MISSING,   /* libibverbs could not be loaded */
     NCCL_CHANNEL,         /* channel from to name = transport, net_dev gdr pxn send receive */
     NCCL_RING,            /* channel, value "0 1 2": ranks in order */
-    NCCL_TREES,           /* value as written */
+    NCCL_TREES,
     NCCL_CHANNELS,        /* count collective channels, count2 p2p channels, count3 NVLS channels */
     NCCL_GRAPH,           /* name type within the host, value between hosts, count channels */
     NCCL_GDR_ON,

@@ -40,12 +40,8 @@ struct nccl_counts nccl_log_counts(const struct nccl_log *l);
 /* Facts in a fixed order. STATUS_OK, STATUS_MEMORY, or the first non-zero answer of fn. */
 int nccl_log_facts(struct nccl_log *l, fact_fn fn, void *arg, struct error *e);
 
-/* ---- files (nccl_format.c) ---- */
-
 struct source;
-/* Feeds a whole file. */
+/* Feeds a whole file (nccl_format.c). */
 int nccl_log_read(struct nccl_log *l, struct source *source, struct error *e);
-/* All of one file, plain or gzip; a file without a line of NCCL is STATUS_INPUT. */
-int nccl_log_facts_of(const char *path, fact_fn fn, void *arg, struct error *e);
 
 #endif

@@ -33,7 +33,6 @@ enum nsys_column {
     NSYS_COPY_KIND,
     NSYS_FROM,
     NSYS_TO,
-    NSYS_EVENT_TYPE,
     NSYS_TEXT,
     NSYS_TEXT_ID,
     NSYS_COLUMNS
@@ -78,7 +77,7 @@ struct nsys {
     struct map devices;   /* pid << 32 | CUDA's number -> the GPU's number */
     struct map pageable;  /* kinds of memory that are pageable; empty: the default */
     uint32_t steps;
-    bool single_loader, multi_loader;
+    bool single_loader; /* torch's loader ran in the training thread */
     bool operators; /* ranges of a framework's operators were seen */
     uint64_t graphs, host_rows;
 };

@@ -281,7 +281,6 @@ static uint32_t loader_resource(struct nsys *n, const char *name)
     char text[128];
     if (!strncmp(name, "enumerate(Data", 14)) {
         bool workers = strstr(name, "MultiProcessing");
-        n->multi_loader |= workers;
         n->single_loader |= !workers;
         return sink_resource(n->sink, workers ? "the DataLoader's workers"
                                               : "the DataLoader in the training thread");

@@ -24,7 +24,6 @@ static const char *const column_names[NSYS_COLUMNS] = {
     [NSYS_COPY_KIND] = "copyKind",
     [NSYS_FROM] = "srcKind",
     [NSYS_TO] = "dstKind",
-    [NSYS_EVENT_TYPE] = "eventType",
     [NSYS_TEXT] = "text",
     [NSYS_TEXT_ID] = "textId",
 };

@@ -109,7 +109,6 @@ bool prom_set_end(struct prom_set *s, int64_t t)
     needed = needed && !(s->node_time > 0);
     s->pending = s->sample_count;
     s->node_time = NAN;
-    s->files++;
     return needed;
 }
 
@@ -158,7 +157,6 @@ void prom_set_sort(struct prom_set *s)
         series->count = n;
     }
     s->scrapes = count_scrapes(s);
-    s->sorted = true;
 }
 
 void prom_set_clear(struct prom_set *s)

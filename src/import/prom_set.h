@@ -27,15 +27,15 @@ struct prom_sample {
 
 struct prom_set {
     struct intern texts;
-    struct map series_of, type_of; /* hash of name and labels; name */
+    struct map series_of, type_of; /* by name << 32 | labels; by name */
     struct prom_series *series;
     size_t series_count, series_cap;
     struct prom_sample *samples;
     size_t sample_count, sample_cap;
     size_t pending;    /* samples of the file that is read, from here on, may lack a time */
-    uint64_t files, broken, dropped, scrapes;
+    uint64_t broken, dropped, scrapes;
     double node_time;  /* node_time_seconds of the file that is read; NAN */
-    bool failed, sorted;
+    bool failed;
 };
 
 /* One line, which is cut up. */

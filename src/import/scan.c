@@ -197,12 +197,10 @@ static inline bool take_string(struct scan *s)
         unsigned high = 0;
         bool cut = false;
         const char *p = s->at + 1;
-        s->escaped = false;
         while (*(p = plain_end(p, &high)) == '\\') {
             const char *next = past_escape(s, p, &cut);
             if (!next || cut)
                 break;
-            s->escaped = true;
             p = next;
         }
         if (__builtin_expect(*p == '"' && p < s->end, 1)) {

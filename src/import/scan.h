@@ -41,7 +41,6 @@ struct scan {
      * resolved), valid until the next call unless pinned */
     const char *text;
     size_t len;
-    bool escaped; /* there are escapes in it */
     uint64_t bad_utf8, nans; /* seen so far */
     int depth;    /* of open objects and arrays */
 

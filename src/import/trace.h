@@ -39,7 +39,7 @@ struct trace_span {
 };
 void trace_span(struct trace *t, const struct trace_span *s);
 
-/* What a call of the runtime is, by its name (trace_call_kind). */
+/* What a call of the runtime is, by its name. */
 struct trace_call {
     uint32_t resource;  /* its name, in the sink */
     uint8_t kind;       /* enum call_kind */
