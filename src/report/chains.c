@@ -7,17 +7,10 @@
 
 enum { LINK_LINES = 4 };
 
-static struct str *scratch(struct page *p)
-{
-    p->out->failed |= p->text.failed;
-    str_reset(&p->text);
-    return &p->text;
-}
-
 static void put_link(struct page *p, const struct chain_link *link, int depth)
 {
     struct str lead = {0};
-    struct str *s = scratch(p);
+    struct str *s = page_scratch(p);
     for (int i = 0; i < depth; i++)
         str_add(&lead, "  ");
     str_add(&lead, !depth ? "  " : p->unicode ? "\xe2\x94\x94\xe2\x86\x90 " : "`- ");
@@ -31,7 +24,7 @@ static void put_chain(struct page *p, const struct report *r, size_t index)
 {
     const struct chain_example *c = &r->chains[index];
     char at[32];
-    struct str *s = scratch(p);
+    struct str *s = page_scratch(p);
     str_addf(s, "%zu. ", index + 1);
     phrase_chain_head(r, index, s);
     if (c->t0 >= 0 && c->t0 <= r->span_ns)
@@ -45,7 +38,7 @@ void report_chains(const struct report *r, const struct report_text_options *opt
                    struct str *out)
 {
     struct page p = {.out = out,
-                     .width = options->width >= 60 ? options->width : 100,
+                     .width = page_width(options->width),
                      .colour = options->colour,
                      .unicode = options->unicode};
     for (size_t i = 0; i < r->chain_count; i++) {
@@ -54,11 +47,11 @@ void report_chains(const struct report *r, const struct report_text_options *opt
         put_chain(&p, r, i);
     }
     if (!r->chain_count) {
-        struct str *s = scratch(&p);
+        struct str *s = page_scratch(&p);
         str_addf(s, "no wait chains are stored%s%s", r->mode ? ": the recording is from a " : "",
                  r->mode ? r->mode : "");
         page_wrap(&p, TONE_PLAIN, "", str_text(s), 2);
     }
-    scratch(&p);
+    page_scratch(&p);
     str_clear(&p.text);
 }

@@ -7,42 +7,29 @@
 #include <math.h>
 #include <string.h>
 
-enum { WIDTH_DEFAULT = 100, WIDTH_MIN = 60, WIDTH_MAX = 160, LINES_MAX = 12, FACT_LABEL = 44 };
-
-static enum tone tone_of(enum severity s)
-{
-    return s == SEVERITY_CRITICAL ? TONE_BAD : s == SEVERITY_WARNING ? TONE_WARN : TONE_GOOD;
-}
-
-/* The scratch string, emptied. */
-static struct str *scratch(struct page *p)
-{
-    p->out->failed |= p->text.failed;
-    str_reset(&p->text);
-    return &p->text;
-}
+enum { LINES_MAX = 12, FACT_LABEL = 44 };
 
 static void put_finding(struct page *p, const struct report_finding *f, bool verbose)
 {
-    page_left(p, tone_of(f->severity), severity_name(f->severity), 10);
-    struct str *s = scratch(p);
+    page_left(p, page_severity(f->severity), severity_name(f->severity), 10);
+    struct str *s = page_scratch(p);
     str_addf(s, "%s", f->title ? f->title : f->id);
     int used = 10 + page_put(p, TONE_BOLD, str_text(s), p->width - 10);
     if (used + 3 + (int)strlen(f->id) <= p->width) {
-        s = scratch(p);
+        s = page_scratch(p);
         str_addf(s, " [%s]", f->id);
         page_put(p, TONE_DIM, str_text(s), p->width - used);
     }
     page_end(p);
     if (f->evidence.count) {
-        s = scratch(p);
+        s = page_scratch(p);
         phrase_evidence(&f->evidence, s);
         page_wrap(p, TONE_DIM, "    ", str_text(s), LINES_MAX);
     }
     if (verbose && f->why && *f->why)
         page_wrap(p, TONE_PLAIN, "    ", f->why, LINES_MAX);
     page_wrap(p, TONE_PLAIN, p->unicode ? "    \xe2\x86\x92 " : "    > ", f->fix, LINES_MAX);
-    s = scratch(p);
+    s = page_scratch(p);
     str_addf(s, "source: %s", f->source);
     if (f->source && *f->source)
         page_wrap(p, TONE_DIM, "      ", str_text(s), 2);
@@ -69,11 +56,11 @@ static void put_facts(struct page *p, const struct check_report *c)
     for (size_t i = 0; i < c->fact_count; i++) {
         const struct check_fact *f = &c->facts[i];
         struct evidence_item it = {.unit = f->unit, .value = f->number, .text = f->text};
-        struct str *s = scratch(p);
+        struct str *s = page_scratch(p);
         str_addf(s, "%s %s%s%s", f->kind, f->subject, *f->subject ? " " : "", f->name);
         page_spaces(p, 2);
         page_left(p, TONE_PLAIN, str_text(s), FACT_LABEL);
-        s = scratch(p);
+        s = page_scratch(p);
         str_add(s, " ");
         phrase_value(&it, s);
         page_put(p, TONE_PLAIN, str_text(s), p->width - FACT_LABEL - 2);
@@ -84,7 +71,7 @@ static void put_facts(struct page *p, const struct check_report *c)
 /* "no finding; 41 of 62 rules could be judged". */
 static void put_sum(struct page *p, const struct check_report *c, bool verbose)
 {
-    struct str *s = scratch(p);
+    struct str *s = page_scratch(p);
     size_t n = c->found.finding_count;
     str_addf(s, "%s: ", c->what ? c->what : "this machine");
     if (n)
@@ -99,19 +86,13 @@ static void put_sum(struct page *p, const struct check_report *c, bool verbose)
     page_wrap(p, n || !c->judged ? TONE_BOLD : TONE_GOOD, "", str_text(s), LINES_MAX);
 }
 
-static int clamp(int v, int fallback, int low, int high)
-{
-    v = v > 0 ? v : fallback;
-    return v < low ? low : v > high ? high : v;
-}
-
 void report_check_text(const struct check_report *c, const struct report_check_options *options,
                        struct str *out)
 {
     struct page p = {.out = out,
                      .colour = options->text.colour,
                      .unicode = options->text.unicode,
-                     .width = clamp(options->text.width, WIDTH_DEFAULT, WIDTH_MIN, WIDTH_MAX)};
+                     .width = page_width(options->text.width)};
     for (size_t i = 0; i < c->found.finding_count; i++) {
         put_finding(&p, &c->found.findings[i], options->verbose);
         page_end(&p);

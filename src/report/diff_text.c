@@ -19,13 +19,6 @@ struct side {
     const struct diff *d;
 };
 
-static struct str *scratch(struct page *p)
-{
-    p->out->failed |= p->text.failed;
-    str_reset(&p->text);
-    return &p->text;
-}
-
 static void put_run(struct page *p, const char *which, const char *title)
 {
     page_left(p, TONE_DIM, which, 8);
@@ -58,7 +51,7 @@ static void put_span(struct side *s)
 {
     char before[32], after[32];
     double speedup = s->d->speedup;
-    struct str *change = scratch(&s->page);
+    struct str *change = page_scratch(&s->page);
     if (isfinite(speedup))
         str_addf(change, speedup < 100 ? "%.2f\xc3\x97 as fast" : "%.0f\xc3\x97 as fast", speedup);
     enum tone tone = !isfinite(speedup) || fabs(speedup - 1) < NOTABLE ? TONE_PLAIN
@@ -75,7 +68,7 @@ static void put_share(struct side *s, const char *name, struct diff_figure f, in
 {
     char before[32], after[32];
     double points = (f.after - f.before) * 100.0;
-    struct str *change = scratch(&s->page);
+    struct str *change = page_scratch(&s->page);
     if (isfinite(points))
         str_addf(change, fabs(points) < 9.95 ? "%+.1f points" : "%+.0f points", points);
     enum tone tone = TONE_PLAIN;
@@ -153,7 +146,7 @@ static void put_amount(struct side *s, const char *name, struct diff_figure f, i
     double by = f.after - f.before;
     if (!isfinite(by))
         return;
-    struct str *text = scratch(&s->page);
+    struct str *text = page_scratch(&s->page);
     if (by != 0)
         str_addf(text, "%s%s", by < 0 ? "-" : "+",
                  unit_format_money(change, sizeof(change), fabs(by), s->d->currency));
@@ -184,7 +177,7 @@ static void put_finding(struct side *s, const struct diff_finding *f)
     page_spaces(p, 2);
     page_left(p, info ? TONE_PLAIN : tones[f->change], diff_change_name(f->change), 6);
     page_left(p, TONE_DIM, severity < 0 ? "" : severity_name((enum severity)severity), 10);
-    struct str *text = scratch(p);
+    struct str *text = page_scratch(p);
     str_addf(text, "%s [%s]", f->title ? f->title : "", f->id ? f->id : "");
     page_put(p, TONE_PLAIN, str_text(text), p->width - 18);
     page_end(p);
@@ -223,6 +216,6 @@ void report_diff_text(const struct diff *d, const struct report_text_options *op
     put_findings(&s);
     page_end(&s.page);
     page_wrap(&s.page, TONE_BOLD, "Verdict: ", d->sentence ? d->sentence : "unknown", 5);
-    scratch(&s.page);
+    page_scratch(&s.page);
     str_clear(&s.page.text);
 }

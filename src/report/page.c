@@ -6,6 +6,8 @@
 #define ESCAPE "\033["
 #define RESET ESCAPE "0m"
 
+enum { WIDTH_DEFAULT = 100, WIDTH_MIN = 60, WIDTH_MAX = 160 };
+
 static const char *const tones[TONE_COUNT] = {
     [TONE_PLAIN] = "",
     [TONE_BOLD] = ESCAPE "1m",
@@ -26,6 +28,24 @@ static const struct {
     [STATE_UNUSED] = {ESCAPE "38;5;245m", "\xe2\x96\x91", "\xc2\xb7", "-"},
     [STATE_UNSEEN] = {ESCAPE "38;5;245m", "?", "?", "?"},
 };
+
+int page_width(int asked)
+{
+    int width = asked > 0 ? asked : WIDTH_DEFAULT;
+    return width < WIDTH_MIN ? WIDTH_MIN : width > WIDTH_MAX ? WIDTH_MAX : width;
+}
+
+struct str *page_scratch(struct page *p)
+{
+    p->out->failed |= p->text.failed;
+    str_reset(&p->text);
+    return &p->text;
+}
+
+enum tone page_severity(enum severity s)
+{
+    return s == SEVERITY_CRITICAL ? TONE_BAD : s == SEVERITY_WARNING ? TONE_WARN : TONE_GOOD;
+}
 
 const char *page_on(const struct page *p, enum tone tone)
 {

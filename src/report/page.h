@@ -7,7 +7,7 @@
 #define GPUFEED_REPORT_PAGE_H
 
 #include "base/str.h"
-#include "model/words.h"
+#include "model/report.h"
 #include "report/plain.h"
 
 struct page {
@@ -17,11 +17,18 @@ struct page {
     struct str text; /* scratch for one phrase */
 };
 
+/* Columns of a page: 100 where nobody asks (<= 0), never less than 60 or more than 160. */
+int page_width(int asked);
+/* The scratch string, emptied: phrases are made in it before they are laid out. Whether it failed is
+ * handed on to the page. */
+struct str *page_scratch(struct page *p);
+
 enum tone { TONE_PLAIN, TONE_BOLD, TONE_DIM, TONE_GOOD, TONE_WARN, TONE_BAD, TONE_COUNT };
 
 /* The escape sequence that turns a tone on, "" without colour or for TONE_PLAIN. */
 const char *page_on(const struct page *p, enum tone tone);
 const char *page_off(const struct page *p, enum tone tone);
+enum tone page_severity(enum severity s);
 /* Adds text cut to `columns`, in a tone; returns its columns. */
 int page_put(struct page *p, enum tone tone, const char *text, int columns);
 /* The same in a column of fixed width, at its left or right end; right leaves one space before. */

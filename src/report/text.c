@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH_DEFAULT = 100, WIDTH_MIN = 60, WIDTH_MAX = 160, LINES_DEFAULT = 40, TITLE_LINES = 3 };
+enum { LINES_DEFAULT = 40, TITLE_LINES = 3 };
 
 /* How much each part may take; tried from the roomiest on until the page fits. */
 struct room {
@@ -34,25 +34,17 @@ struct text {
     bool note_said; /* the first note was given as the reason of unknown time */
 };
 
-/* The scratch string, emptied: phrases are made in it before they are laid out. */
-static struct str *scratch(struct page *p)
-{
-    p->out->failed |= p->text.failed;
-    str_reset(&p->text);
-    return &p->text;
-}
-
 static void put_head(struct text *t)
 {
     struct page *p = &t->page;
     page_put(p, TONE_BOLD, t->r->title ? t->r->title : "unnamed job", p->width);
     page_end(p);
-    struct str *s = scratch(p);
+    struct str *s = page_scratch(p);
     phrase_head(t->r, s);
     page_wrap(p, TONE_DIM, "", str_text(s), 2);
     if (!t->r->cut_short)
         return;
-    s = scratch(p);
+    s = page_scratch(p);
     str_addf(s, "cut short: %s", t->r->cut_short);
     page_wrap(p, TONE_WARN, "! ", str_text(s), 2);
 }
@@ -60,7 +52,7 @@ static void put_head(struct text *t)
 static void put_share(struct page *p, int64_t ns, int64_t of, const char *what, int columns)
 {
     char buf[32];
-    struct str *s = scratch(p);
+    struct str *s = page_scratch(p);
     str_addf(s, "%s %s",
              of > 0 ? unit_format_share(buf, sizeof(buf), (double)ns / (double)of) : "unknown",
              what);
@@ -88,7 +80,7 @@ static void put_legend(struct text *t, int indent)
         if (!t->sum->state_ns[i])
             continue;
         double share = (double)t->sum->state_ns[i] / (double)t->sum->ns;
-        struct str *s = scratch(p);
+        struct str *s = page_scratch(p);
         str_addf(s, " %s %s", state_name(i), unit_format_share(buf, sizeof(buf), share));
         if (used + 1 + (int)s->len > p->width) {
             page_end(p);
@@ -144,7 +136,7 @@ static struct columns wait_columns(const struct text *t)
 static void put_time(struct page *p, int64_t ns, enum evidence evidence, int columns)
 {
     char buf[32];
-    struct str *s = scratch(p);
+    struct str *s = page_scratch(p);
     const char *mark = evidence == EVIDENCE_SAMPLED || evidence == EVIDENCE_COUNTERS ? "~"
                        : evidence == EVIDENCE_BOUND ? "\xe2\x89\xa4 "
                                                     : "";
@@ -206,7 +198,7 @@ static void put_waits(struct text *t)
     if (!count)
         return;
     page_end(p);
-    struct str *s = scratch(p);
+    struct str *s = page_scratch(p);
     str_add(s, "Waited for");
     if (t->r->accelerator_count > 1)
         str_addf(s, ", %zu accelerators together", t->r->accelerator_count);
@@ -230,7 +222,7 @@ static void put_waits(struct text *t)
 static void put_unknown(struct text *t)
 {
     struct page *p = &t->page;
-    struct str *s = scratch(p);
+    struct str *s = page_scratch(p);
     if (phrase_unknown(t->r, t->sum, s, &t->note_said))
         page_wrap(p, TONE_WARN, "! ", str_text(s), 3);
 }
@@ -240,11 +232,11 @@ static void put_chain(struct text *t)
     struct page *p = &t->page;
     if (!t->r->chain_count || t->sum->quiet)
         return;
-    struct str *s = scratch(p);
+    struct str *s = page_scratch(p);
     str_add(s, "Longest wait: ");
     phrase_chain_head(t->r, 0, s);
     page_heading(p, str_text(s));
-    s = scratch(p);
+    s = page_scratch(p);
     phrase_chain(&t->r->chains[0], s);
     page_wrap(p, TONE_PLAIN, "  ", str_text(s), t->room->chain);
 }
@@ -258,7 +250,7 @@ static void put_communication(struct text *t)
         return;
     page_heading(p, "Communication");
     for (size_t i = 0; i < shown; i++) {
-        struct str *s = scratch(p);
+        struct str *s = page_scratch(p);
         str_addf(s, "%s: %s", l->items[i].name, l->items[i].text ? l->items[i].text : "");
         page_wrap(p, TONE_PLAIN, "  ", str_text(s), 2);
     }
@@ -268,15 +260,10 @@ static void put_communication(struct text *t)
     }
 }
 
-static enum tone severity_tone(enum severity s)
-{
-    return s == SEVERITY_CRITICAL ? TONE_BAD : s == SEVERITY_WARNING ? TONE_WARN : TONE_GOOD;
-}
-
 static void put_gain(struct text *t, const struct report_finding *f)
 {
     struct page *p = &t->page;
-    struct str *s = scratch(p);
+    struct str *s = page_scratch(p);
     phrase_gain(t->r, f, s);
     struct str safe = {0};
     plain_add(&safe, str_text(s), p->unicode);
@@ -325,14 +312,14 @@ static void put_finding(struct text *t, size_t index)
 {
     struct page *p = &t->page;
     const struct report_finding *f = &t->r->findings[index];
-    struct str *s = scratch(p);
+    struct str *s = page_scratch(p);
     str_addf(s, "%2zu. ", index + 1);
     int used = page_put(p, TONE_PLAIN, str_text(s), 8);
-    used += page_put(p, severity_tone(f->severity), severity_name(f->severity), 8);
+    used += page_put(p, page_severity(f->severity), severity_name(f->severity), 8);
     put_title(p, f, used);
     put_gain(t, f);
     if (f->evidence.count && t->room->because && !t->sum->quiet) {
-        s = scratch(p);
+        s = page_scratch(p);
         phrase_evidence(&f->evidence, s);
         page_wrap(p, TONE_DIM, "    ", str_text(s), t->room->because);
     }
@@ -380,7 +367,7 @@ static void put_verdict(struct text *t)
     page_end(p);
     page_wrap(p, TONE_BOLD, "Verdict: ", sentence ? sentence : "unknown: too little was seen.",
               t->room->verdict);
-    struct str *s = scratch(p);
+    struct str *s = page_scratch(p);
     phrase_cost(t->r, s);
     page_wrap(p, TONE_DIM, "gpufeed: ", str_text(s), 2);
 }
@@ -397,7 +384,7 @@ static void put_page(struct text *t)
     put_findings(t);
     put_notes(t);
     put_verdict(t);
-    scratch(&t->page);
+    page_scratch(&t->page);
 }
 
 static int count_lines(const char *text)
@@ -406,12 +393,6 @@ static int count_lines(const char *text)
     for (; *text; text++)
         n += *text == '\n';
     return n;
-}
-
-static int clamp(int v, int fallback, int low, int high)
-{
-    v = v > 0 ? v : fallback;
-    return v < low ? low : v > high ? high : v;
 }
 
 static void put_fitting(struct text *t, int lines, struct str *out)
@@ -438,7 +419,7 @@ void report_text(const struct report *r, const struct report_text_options *optio
     struct text t = {.r = r, .sum = &sum};
     t.page.colour = options->colour;
     t.page.unicode = options->unicode;
-    t.page.width = clamp(options->width, WIDTH_DEFAULT, WIDTH_MIN, WIDTH_MAX);
+    t.page.width = page_width(options->width);
     if (!sum_of(r, &sum)) {
         out->failed = true;
         return;
