@@ -288,13 +288,19 @@ int record_fact(struct record *r, const struct fact *fact, struct error *e)
     return writer_step(r, s, e);
 }
 
-int record_forget_facts(struct record *r, const char *source, struct error *e)
+/* A statement whose one parameter is a text. */
+static int step_text(struct record *r, enum insert which, const char *text, struct error *e)
 {
-    sqlite3_stmt *s = writer_begin(r, DELETE_FACTS, e);
+    sqlite3_stmt *s = writer_begin(r, which, e);
     if (!s)
         return r->broken.status;
-    writer_bind_text(s, 1, source);
+    writer_bind_text(s, 1, text);
     return writer_step(r, s, e);
+}
+
+int record_forget_facts(struct record *r, const char *source, struct error *e)
+{
+    return step_text(r, DELETE_FACTS, source, e);
 }
 
 int record_mode(struct record *r, const char *mode, struct error *e)
@@ -316,11 +322,7 @@ int record_windows(struct record *r, int64_t window_ns, struct error *e)
 
 int record_note(struct record *r, const char *line, struct error *e)
 {
-    sqlite3_stmt *s = writer_begin(r, INSERT_NOTE, e);
-    if (!s)
-        return r->broken.status;
-    writer_bind_text(s, 1, line);
-    return writer_step(r, s, e);
+    return step_text(r, INSERT_NOTE, line, e);
 }
 
 static int drop_oldest_delivery(struct record *r, struct error *e)

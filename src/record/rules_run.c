@@ -63,37 +63,35 @@ static int copy_facts(struct recording *db, const struct rule_fact *more, size_t
     return rc;
 }
 
-int rules_prepare(struct recording *db, const struct rule_fact *more, size_t count, struct error *e)
+/* The views of a list as tables in memory, in its order. */
+static int make_views(struct recording *db, const struct schema_object *list, size_t count,
+                      struct error *e)
 {
     struct str sql = {0};
-    for (size_t i = 0; i < schema_object_count; i++)
-        if (!strcmp(schema_objects[i].type, "view"))
-            str_addf(&sql, "CREATE TEMP TABLE \"%s\" AS %s;", schema_objects[i].name,
-                     view_body(&schema_objects[i]));
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(list[i].type, "view"))
+            str_addf(&sql, "CREATE TEMP TABLE \"%s\" AS %s;", list[i].name, view_body(&list[i]));
     int status = STATUS_OK;
-    recording_budget(db, READ_BUDGET);
-    if (sql.failed)
-        status = fill_no_memory(db, e);
-    else if (copy_facts(db, more, count) || sqlite3_exec(db->db, str_text(&sql), NULL, NULL, NULL))
-        status = recording_error(db, e, "summing it up");
-    str_clear(&sql);
-    return status;
-}
-
-int rules_prepare_machine(struct recording *db, struct error *e)
-{
-    struct str sql = {0};
-    for (size_t i = 0; i < rule_view_count; i++)
-        str_addf(&sql, "CREATE TEMP TABLE \"%s\" AS %s;", rule_views[i].name,
-                 view_body(&rule_views[i]));
-    int status = STATUS_OK;
-    recording_budget(db, READ_BUDGET);
     if (sql.failed)
         status = fill_no_memory(db, e);
     else if (sqlite3_exec(db->db, str_text(&sql), NULL, NULL, NULL))
         status = recording_error(db, e, "summing it up");
     str_clear(&sql);
     return status;
+}
+
+int rules_prepare(struct recording *db, const struct rule_fact *more, size_t count, struct error *e)
+{
+    recording_budget(db, READ_BUDGET);
+    if (copy_facts(db, more, count))
+        return recording_error(db, e, "summing it up");
+    return make_views(db, schema_objects, schema_object_count, e);
+}
+
+int rules_prepare_machine(struct recording *db, struct error *e)
+{
+    recording_budget(db, READ_BUDGET);
+    return make_views(db, rule_views, rule_view_count, e);
 }
 
 void rule_scenarios_clear(struct rule_scenarios *s)
@@ -195,7 +193,8 @@ static bool add_finding(const struct rule *rule, sqlite3_stmt *s, struct report 
         scenario->text = filled(rule->scenario ? rule->scenario : "none", &all, true);
     }
     fill_evidence_clear(&all);
-    return ok && f->id && f->title && f->why && f->fix && f->source && scenario->text && (!rule->apply || f->apply);
+    return ok && f->id && f->title && f->why && f->fix && f->source && scenario->text &&
+           (!rule->apply || f->apply);
 }
 
 static int sql_error(struct recording *db, const struct rule *rule, struct error *e)
