@@ -52,16 +52,3 @@ enum call_kind call_name_kind(const char *name, size_t len)
             return words[i].kind;
     return CALL_OTHER;
 }
-
-enum cause call_name_cause(enum call_kind kind)
-{
-    switch (kind) {
-    case CALL_CONTEXT:
-        return CAUSE_STARTUP;
-    case CALL_MEMORY:
-    case CALL_OTHER:
-        return CAUSE_HOST;
-    default:
-        return CAUSE_LAUNCH;
-    }
-}

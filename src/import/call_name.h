@@ -6,13 +6,10 @@
 #define GPUFEED_IMPORT_CALL_NAME_H
 
 #include "model/event.h"
-#include "model/words.h"
 
 #include <stddef.h>
 
 /* CALL_OTHER for names that are not known; `name` need not be terminated. */
 enum call_kind call_name_kind(const char *name, size_t len);
-/* What a device waits for while its launching thread is in such a call. */
-enum cause call_name_cause(enum call_kind kind);
 
 #endif

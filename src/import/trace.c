@@ -6,6 +6,7 @@
 #include "base/unit.h"
 #include "import/call_name.h"
 #include "import/trace_store.h"
+#include "model/call.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +136,7 @@ uint32_t trace_call_name(struct trace *t, const char *name, size_t len)
     memcpy(text, name, n);
     text[n] = '\0';
     enum call_kind kind = call_name_kind(text, n);
-    return call_name(t, text, kind, call_name_cause(kind));
+    return call_name(t, text, kind, call_cause(kind));
 }
 
 uint32_t trace_system_call(struct trace *t, const char *name, enum cause cause)

@@ -5,6 +5,7 @@
 #include "ledger/crowd.h"
 #include "ledger/foreign.h"
 #include "ledger/turn.h"
+#include "model/call.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -44,19 +45,6 @@ struct explaining {
     enum evidence evidence;
     struct shares *out;
 };
-
-static enum cause call_cause(const struct event_call *c)
-{
-    switch ((enum call_kind)c->kind) {
-    case CALL_CONTEXT:
-        return CAUSE_STARTUP;
-    case CALL_MEMORY:
-    case CALL_OTHER:
-        return CAUSE_HOST;
-    default:
-        return CAUSE_LAUNCH;
-    }
-}
 
 static void add_to_group(struct explaining *x, const struct event_wait *w, int64_t ns)
 {
@@ -158,7 +146,7 @@ static bool take_sampled_call(struct explaining *x, const struct event_wait *w)
     int64_t t0 = w->t_out > x->a ? w->t_out : x->a, t1 = w->t_wake < x->b ? w->t_wake : x->b;
     int64_t within = in_calls(x->th, t0, t1, &call);
     if (call)
-        shares_add(x->out, call_cause(call), 0, within);
+        shares_add(x->out, call_cause((enum call_kind)call->kind), 0, within);
     x->spilt += t1 - t0 - within;
     return true;
 }
@@ -202,7 +190,7 @@ static void take_wait(struct explaining *x, const struct event_wait *w)
         call = calls_over(&x->th->calls, w->t_out);
     }
     if (call)
-        shares_add(x->out, call_cause(call), 0, blocked);
+        shares_add(x->out, call_cause((enum call_kind)call->kind), 0, blocked);
     else
         take_outside_calls(x, w, blocked);
 }
@@ -299,7 +287,7 @@ static void take_calls(struct explaining *x)
             cpu -= overlap(ws->item[j].t_out, ws->item[j].t_in, c0, c1);
         if (cpu > x->cpu)
             cpu = x->cpu;
-        shares_add(x->out, call_cause(c), 0, cpu);
+        shares_add(x->out, call_cause((enum call_kind)c->kind), 0, cpu);
         x->cpu -= cpu > 0 ? cpu : 0;
     }
 }
