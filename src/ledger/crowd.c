@@ -93,19 +93,12 @@ static void add_processes(const struct walk *k, uint64_t channel, int64_t since,
  * were in flight (samples are too far apart to tell more). */
 static void hide_in_network(struct shares *s)
 {
-    int net = -1;
-    int64_t hidden = 0;
-    for (int i = 0; i < s->count; i++)
-        if (s->part[i].cause == CAUSE_NETWORK && (net < 0 || s->part[i].ns > s->part[net].ns))
-            net = i;
-    if (net < 0 || s->part[net].ns * 2 < shares_total(s))
+    uint32_t peer;
+    if (!shares_mostly(s, CAUSE_NETWORK, 0, &peer))
         return;
-    for (int i = 0; i < s->count; i++)
-        if (s->part[i].cause == CAUSE_PREPARE || s->part[i].cause == CAUSE_CPU_STARVED) {
-            hidden += s->part[i].ns;
-            s->part[i].ns = 0;
-        }
-    s->part[net].ns += hidden;
+    int64_t hidden = shares_take(s, CAUSE_PREPARE, INT64_MAX) +
+                     shares_take(s, CAUSE_CPU_STARVED, INT64_MAX);
+    shares_add(s, CAUSE_NETWORK, peer, hidden);
 }
 
 static void add_siblings(const struct walk *k, int64_t t0, int64_t t1, struct shares *ret)

@@ -63,20 +63,6 @@ static void take_launch(struct explaining *x, const struct gap *gap, int64_t lau
         shares_add(x->out, CAUSE_UNKNOWN, 0, gap->t1 - asked);
 }
 
-static void tell(struct walk_links *links, const struct explaining *x, const struct intern *names)
-{
-    char time[32];
-    int i = shares_largest(x->out);
-    if (i < 0)
-        return;
-    const struct share *p = &x->out->part[i];
-    const char *what = intern_text(names, p->resource);
-    struct chain_link *l = &links->link[links->count++];
-    walk_who(x->th, l->who, sizeof(l->who));
-    snprintf(l->did, sizeof(l->did), "%s%s%s for %s", cause_title((enum cause)p->cause),
-             *what ? ": " : "", what, unit_format_ns(time, sizeof(time), p->ns));
-}
-
 void foreign_explain(struct threads *threads, const struct intern *names, const struct gap *gap,
                      struct shares *ret, enum evidence *evidence, struct walk_links *links)
 {
@@ -92,7 +78,7 @@ void foreign_explain(struct threads *threads, const struct intern *names, const 
     else
         shares_add(ret, CAUSE_HOST, x.longest * 2 > x.own ? x.longest_op : 0, x.own);
     if (links)
-        tell(links, &x, names);
+        walk_tell_largest(links, x.th, ret, names);
 }
 
 /* ---- what a faster device would save ---- */

@@ -363,21 +363,6 @@ static void take_groups(struct explaining *x, struct walk_links *links)
     shares_add(x->out, x->nobody_cause, 0, x->nobody);
 }
 
-static void tell_direct(struct walk_links *links, const struct explaining *x,
-                        const struct intern *names)
-{
-    char time[32];
-    int i = shares_largest(x->out);
-    if (i < 0 || links->count)
-        return;
-    const struct share *p = &x->out->part[i];
-    const char *what = intern_text(names, p->resource);
-    struct chain_link *l = &links->link[links->count++];
-    walk_who(x->th, l->who, sizeof(l->who));
-    snprintf(l->did, sizeof(l->did), "%s%s%s for %s", cause_title((enum cause)p->cause),
-             *what ? ": " : "", what, unit_format_ns(time, sizeof(time), p->ns));
-}
-
 void gap_explain(struct threads *threads, const struct intern *names, const struct gap *gap,
                  struct shares *ret, enum evidence *evidence, struct walk_links *links)
 {
@@ -415,7 +400,7 @@ void gap_explain(struct threads *threads, const struct intern *names, const stru
     if (!gap->waits_seen && x.cpu > GAP_LAUNCH_CPU_NS && !x.starting)
         own = CAUSE_UNKNOWN; /* off its core or on it: nobody looked */
     shares_add(ret, own, 0, x.cpu);
-    if (links)
-        tell_direct(links, &x, names);
+    if (links && !links->count)
+        walk_tell_largest(links, x.th, x.out, names);
     *evidence = gap->waits_seen ? x.evidence : EVIDENCE_DEVICE;
 }

@@ -2,6 +2,7 @@
 #include "ledger/ops.h"
 
 #include "base/mem.h"
+#include "ledger/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,15 +28,7 @@ bool ops_push(struct ops *o, const struct event_op *e)
 
 size_t ops_after(const struct ops *o, int64_t t)
 {
-    size_t lo = o->first, hi = o->count;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (o->item[mid].t1 > t)
-            hi = mid;
-        else
-            lo = mid + 1;
-    }
-    return lo;
+    return SEARCH_AFTER(o, t1, t);
 }
 
 void ops_trim(struct ops *o, int64_t horizon)

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/unit.h"
 #include "ledger/gap.h"
+#include "ledger/search.h"
 #include "ledger/walk.h"
 
 #include <stdlib.h>
@@ -51,15 +52,7 @@ void launches_forget(struct launches *q, int64_t before)
 /* Index of the first launch at or after t. */
 static size_t first_from(const struct launches *q, int64_t t)
 {
-    size_t lo = q->first, hi = q->count;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (q->item[mid].t0 >= t)
-            hi = mid;
-        else
-            lo = mid + 1;
-    }
-    return lo;
+    return SEARCH_AFTER(q, t0, t > INT64_MIN ? t - 1 : t);
 }
 
 bool launches_over(const struct launches *q, int64_t t)

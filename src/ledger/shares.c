@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "ledger/shares.h"
 
+#include <stddef.h>
+
 static struct share *find(struct shares *s, enum cause cause, uint32_t resource)
 {
     for (int i = 0; i < s->count; i++)
@@ -71,17 +73,23 @@ static void drop_empty(struct shares *s)
     s->count = kept;
 }
 
-int64_t shares_move(struct shares *s, enum cause from, enum cause to, int64_t ns)
+int64_t shares_take(struct shares *s, enum cause from, int64_t ns)
 {
-    int64_t moved = 0;
-    for (int i = 0; i < s->count && moved < ns; i++) {
+    int64_t taken = 0;
+    for (int i = 0; i < s->count && taken < ns; i++) {
         if (s->part[i].cause != from)
             continue;
-        int64_t take = s->part[i].ns < ns - moved ? s->part[i].ns : ns - moved;
+        int64_t take = s->part[i].ns < ns - taken ? s->part[i].ns : ns - taken;
         s->part[i].ns -= take;
-        moved += take;
+        taken += take;
     }
     drop_empty(s);
+    return taken;
+}
+
+int64_t shares_move(struct shares *s, enum cause from, enum cause to, int64_t ns)
+{
+    int64_t moved = shares_take(s, from, ns);
     shares_add(s, to, 0, moved);
     return moved;
 }
@@ -93,4 +101,16 @@ int shares_largest(const struct shares *s)
         if (best < 0 || s->part[i].ns > s->part[best].ns)
             best = i;
     return best;
+}
+
+bool shares_mostly(const struct shares *s, enum cause cause, int64_t more, uint32_t *ret_resource)
+{
+    const struct share *most = NULL;
+    for (int i = 0; i < s->count; i++)
+        if (s->part[i].cause == cause && (!most || s->part[i].ns > most->ns))
+            most = &s->part[i];
+    if (!most || most->ns * 2 < shares_total(s) + more)
+        return false;
+    *ret_resource = most->resource;
+    return true;
 }

@@ -10,6 +10,8 @@
 
 #include "model/ledger_row.h"
 
+#include <stdbool.h>
+
 #define SHARES_MAX 24
 
 struct shares {
@@ -26,6 +28,10 @@ void shares_add_scaled(struct shares *s, const struct shares *from, int64_t tota
 int64_t shares_of(const struct shares *s, enum cause cause);
 /* Moves up to `ns` of a cause to another cause (resource none); returns what was moved. */
 int64_t shares_move(struct shares *s, enum cause from, enum cause to, int64_t ns);
+/* Takes up to `ns` of a cause out; returns what was taken. */
+int64_t shares_take(struct shares *s, enum cause from, int64_t ns);
+/* Is at least half of it, and of `more` ns beside it, one resource of this cause? */
+bool shares_mostly(const struct shares *s, enum cause cause, int64_t more, uint32_t *ret_resource);
 /* Index of the largest part, -1 if empty. */
 int shares_largest(const struct shares *s);
 

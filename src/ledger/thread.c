@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "ledger/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -241,28 +242,12 @@ bool threads_writes(const struct threads *t, uint64_t channel, uint32_t tgid)
 
 size_t waits_after(const struct waits *w, int64_t t)
 {
-    size_t lo = w->first, hi = w->count;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (w->item[mid].t_in > t)
-            hi = mid;
-        else
-            lo = mid + 1;
-    }
-    return lo;
+    return SEARCH_AFTER(w, t_in, t);
 }
 
 size_t calls_after(const struct calls *c, int64_t t)
 {
-    size_t lo = c->first, hi = c->count;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (c->item[mid].t1 > t)
-            hi = mid;
-        else
-            lo = mid + 1;
-    }
-    return lo;
+    return SEARCH_AFTER(c, t1, t);
 }
 
 /* Moves the live part to the front once more than half is dead. */

@@ -2,6 +2,7 @@
 #include "ledger/turn.h"
 
 #include "base/unit.h"
+#include "ledger/search.h"
 
 /*
  * One delivery is a burst of wakes: a queue's condition, then the interpreter
@@ -89,15 +90,7 @@ static size_t wake_below(const struct thread *x, const struct thread *consumer, 
 /* ... at or before t. */
 static size_t wake_before(const struct thread *x, const struct thread *consumer, int64_t t)
 {
-    size_t lo = x->wakes.first, hi = x->wakes.count; /* to the first one after t */
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (x->wakes.item[mid].t > t)
-            hi = mid;
-        else
-            lo = mid + 1;
-    }
-    return wake_below(x, consumer, lo);
+    return wake_below(x, consumer, SEARCH_AFTER(&x->wakes, t, t));
 }
 
 /* Goes back from wake i to the first wake of its burst; of a burst's wakes the condition's and the

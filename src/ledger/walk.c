@@ -149,7 +149,7 @@ static bool in_chain(const struct walk *k, const struct thread *th)
     return false;
 }
 
-static void compose(struct walk *k, const struct thread *x, int64_t t0, int64_t t1, struct shares *out);
+static void compose(struct walk *, const struct thread *, int64_t, int64_t, struct shares *);
 
 /* What the waits that `p` ended were for. */
 static void follow(struct walk *k, struct making *m, struct pool *p)
@@ -191,25 +191,13 @@ static enum cause cpu_cause(const struct walk *k, const struct making *m)
  */
 static void hide_in_network(const struct walk *k, struct making *m)
 {
-    struct shares *s = m->out;
-    struct share *net = NULL, *starved = NULL;
-    if (m->x == k->root || m->x->tgid != k->root->tgid || m->x->launches)
+    uint32_t peer;
+    if (m->x == k->root || m->x->tgid != k->root->tgid || m->x->launches ||
+        !shares_mostly(m->out, CAUSE_NETWORK, m->cpu, &peer))
         return;
-    for (int i = 0; i < s->count; i++) {
-        if (s->part[i].cause == CAUSE_NETWORK && (!net || s->part[i].ns > net->ns))
-            net = &s->part[i];
-        if (s->part[i].cause == CAUSE_CPU_STARVED)
-            starved = &s->part[i];
-    }
-    if (!net || net->ns * 2 < shares_total(s) + m->cpu)
-        return;
-    int64_t hidden = starved && starved->ns > m->brief_starved ? m->brief_starved
-                     : starved                                 ? starved->ns
-                                                               : 0;
-    if (starved)
-        starved->ns -= hidden;
+    int64_t starved = shares_take(m->out, CAUSE_CPU_STARVED, m->brief_starved);
+    shares_add(m->out, CAUSE_NETWORK, peer, starved + m->brief_cpu);
     m->cpu -= m->brief_cpu;
-    net->ns += hidden + m->brief_cpu;
 }
 
 static const char *did_text(enum cause c)
@@ -244,6 +232,18 @@ static void add_link(struct walk_links *l, const struct thread *th, const char *
     walk_who(th, link->who, sizeof(link->who));
     snprintf(link->did, sizeof(link->did), "%s%s%s for %s", did, *what ? " " : "", what,
              unit_format_ns(time, sizeof(time), ns));
+}
+
+void walk_tell_largest(struct walk_links *links, const struct thread *th, const struct shares *s,
+                       const struct intern *names)
+{
+    char did[64];
+    int i = shares_largest(s);
+    if (i < 0)
+        return;
+    const char *what = intern_text(names, s->part[i].resource);
+    snprintf(did, sizeof(did), "%s%s", cause_title((enum cause)s->part[i].cause), *what ? ":" : "");
+    add_link(links, th, did, what, s->part[i].ns);
 }
 
 /* The longest part of this turn, in words, and what lies behind it. */
