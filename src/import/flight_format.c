@@ -7,7 +7,6 @@
 #include "import/formats.h"
 #include "import/formats_list.h"
 #include "import/pickle.h"
-#include "import/scan.h"
 
 #define PICKLE_BYTES_MAX (512 * MIB)
 
@@ -54,21 +53,6 @@ static int read_pickle(struct values *v, struct source *source, const struct val
     return status;
 }
 
-static int read_json(struct values *v, struct source *source, const struct value **ret,
-                     struct error *e)
-{
-    struct scan scan;
-    struct error why = {0};
-    scan_init(&scan, source, &why);
-    *ret = value_scan(v, &scan, &why);
-    if (*ret && scan_next(&scan) != SCAN_END && !why.status)
-        scan_wrong(&scan, "the end of the file");
-    scan_clear(&scan);
-    if (why.status && e)
-        *e = why;
-    return why.status;
-}
-
 static int set_read(void *set, struct source *source, struct sink *sink, struct error *e)
 {
     struct values v = {0};
@@ -81,7 +65,7 @@ static int set_read(void *set, struct source *source, struct sink *sink, struct 
     if (!status && pickle_recognise(head, size))
         status = read_pickle(&v, source, &dump, e);
     else if (!status)
-        status = read_json(&v, source, &dump, e);
+        status = value_read(&v, source, &dump, e);
     int rank = flight_rank_of_name(path);
     if (!status && rank < 0)
         sink_note(sink, "its name does not end in a rank: it is taken for the lowest rank without a dump");
@@ -92,15 +76,9 @@ static int set_read(void *set, struct source *source, struct sink *sink, struct 
     return status;
 }
 
-static int on_fact(void *arg, const struct fact *fact)
-{
-    sink_fact(arg, fact);
-    return 0;
-}
-
 static int set_finish(void *set, struct sink *sink, struct error *e)
 {
-    return flight_facts(set, on_fact, sink, e);
+    return flight_facts(set, sink_take_fact, sink, e);
 }
 
 static const struct format_set flight_set = {set_open, set_read, set_finish, set_close};

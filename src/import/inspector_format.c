@@ -42,15 +42,9 @@ static int set_read(void *set, struct source *source, struct sink *sink, struct 
     return status;
 }
 
-static int on_fact(void *arg, const struct fact *fact)
-{
-    sink_fact(arg, fact);
-    return 0;
-}
-
 static int set_finish(void *set, struct sink *sink, struct error *e)
 {
-    return inspector_facts(set, on_fact, sink, e);
+    return inspector_facts(set, sink_take_fact, sink, e);
 }
 
 static const struct format_set inspector_set = {set_open, set_read, set_finish, set_close};

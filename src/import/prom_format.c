@@ -90,12 +90,6 @@ static void on_row(void *arg, const struct ledger_row *row)
     sink_row(g->sink, &mine);
 }
 
-static int on_fact(void *arg, const struct fact *fact)
-{
-    sink_fact(arg, fact);
-    return 0;
-}
-
 /* The first and the last time of all samples; false: there are not two. */
 static bool range(const struct prom_set *s, int64_t *ret_first, int64_t *ret_last)
 {
@@ -133,7 +127,7 @@ static int set_finish(void *p, struct sink *sink, struct error *e)
     struct prom_ledger_sink rows = {&g, on_gpu, on_row};
     int64_t last;
     prom_set_sort(&s->prom);
-    int status = prom_facts(&s->prom, on_fact, sink, e);
+    int status = prom_facts(&s->prom, sink_take_fact, sink, e);
     if (!status && range(&s->prom, &g.base, &last)) {
         int64_t each = (last - g.base) / WINDOWS + 1;
         sink_start(sink, 0, g.base);

@@ -310,6 +310,12 @@ void sink_fact(struct sink *s, const struct fact *fact)
     check(s, record_fact(s->job->record, fact, &s->error));
 }
 
+int sink_take_fact(void *sink, const struct fact *fact)
+{
+    sink_fact(sink, fact);
+    return STATUS_OK;
+}
+
 void sink_number(struct sink *s, const char *kind, const char *subject, const char *name,
                  double number, const char *unit)
 {
@@ -421,12 +427,8 @@ static void finish_ledger(struct sink *s)
     s->job->lost += ledger_lost(s->ledger);
     if (!ledger_span(s->ledger, &t0, &t1))
         return;
-    s->job->events = true;
     tell_tool(s);
-    t0 = to_recording(s, t0);
-    t1 = to_recording(s, t1);
-    s->job->t0 = t0 < s->job->t0 ? t0 : s->job->t0;
-    s->job->t1 = t1 > s->job->t1 ? t1 : s->job->t1;
+    sink_span(s, t0, t1);
 }
 
 int sink_finish(struct sink *s, struct error *e)

@@ -62,6 +62,7 @@ void sink_row(struct sink *s, const struct ledger_row *row);
 void sink_span(struct sink *s, int64_t t0, int64_t t1);
 /* A fact of doc/facts.md. */
 void sink_fact(struct sink *s, const struct fact *fact);
+int sink_take_fact(void *sink, const struct fact *fact); /* the same as a fact_fn; 0 */
 /* Shorthand: a number, or a text, from the file's tool. */
 void sink_number(struct sink *s, const char *kind, const char *subject, const char *name,
                  double number, const char *unit);

@@ -203,27 +203,29 @@ static struct value *build(struct values *v, struct scan *s)
     return root;
 }
 
-struct value *value_scan(struct values *v, struct scan *s, struct error *e)
+int value_read(struct values *v, struct source *source, const struct value **ret, struct error *e)
 {
-    struct value *p = build(v, s);
-    if (!p && v->full)
-        error_set(e, STATUS_INPUT, "\"%s\": too deep or too large to be such a dump",
-                  source_path(s->source));
-    return p;
+    struct scan scan;
+    struct error why = {0};
+    scan_init(&scan, source, &why);
+    *ret = build(v, &scan);
+    if (!*ret && v->full)
+        error_set(&why, STATUS_INPUT, "\"%s\": too deep or too large to be such a dump", source_path(source));
+    if (*ret && scan_next(&scan) != SCAN_END && !why.status)
+        scan_wrong(&scan, "the end of the file");
+    scan_clear(&scan);
+    if (why.status && e)
+        *e = why;
+    return why.status;
 }
 
-struct value *value_parse(struct values *v, const char *text, size_t len)
+const struct value *value_parse(struct values *v, const char *text, size_t len)
 {
     struct source *source;
-    struct scan scan;
-    struct error e = {0};
+    const struct value *p;
     if (source_of_bytes("line", text, len, &source, NULL))
         return NULL;
-    scan_init(&scan, source, &e);
-    struct value *p = value_scan(v, &scan, &e);
-    if (p && scan_next(&scan) != SCAN_END)
-        p = NULL;
-    scan_clear(&scan);
+    int status = value_read(v, source, &p, NULL);
     source_close(source);
-    return e.status ? NULL : p;
+    return status ? NULL : p;
 }

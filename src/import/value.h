@@ -55,10 +55,10 @@ int64_t value_int(const struct value *v, int64_t otherwise);
 double value_number(const struct value *v, double otherwise);
 bool value_true(const struct value *v);
 
-struct scan;
-/* The value that the scanner stands before, whole; NULL and e filled: it is none, or too large. */
-struct value *value_scan(struct values *v, struct scan *s, struct error *e);
+struct source;
+/* All of the source is one JSON value. A status, with e filled: it is not, or it is too large. */
+int value_read(struct values *v, struct source *source, const struct value **ret, struct error *e);
 /* A text that is one JSON value; NULL: it is not, or it is too large. */
-struct value *value_parse(struct values *v, const char *text, size_t len);
+const struct value *value_parse(struct values *v, const char *text, size_t len);
 
 #endif
