@@ -15,14 +15,11 @@
 #include "sense/job.h"
 #include "sense/out.h"
 #include "sense/procfs.h"
+#include "sense/sock_diag.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <linux/inet_diag.h>
-#include <linux/netlink.h>
-#include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
-#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +28,6 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define REPLY_BYTES 16384
 #define ESTABLISHED (1u << 1)  /* TCP_ESTABLISHED */
 #define ANSWER_MS 500
 
@@ -70,56 +66,17 @@ static uint64_t hash_of(const void *bytes, size_t n)
     return h;
 }
 
-/* tcp_info grew over the years: only what was sent is read. */
-static bool bytes_of(const struct nlmsghdr *h, uint64_t *ret)
+static void take(void *arg, const struct nlmsghdr *h)
 {
-    const struct inet_diag_msg *m = NLMSG_DATA(h);
-    size_t left = h->nlmsg_len - NLMSG_LENGTH(sizeof(*m));
-    struct tcp_info info;
-    for (const struct rtattr *a = (const void *)(m + 1); RTA_OK(a, left); a = RTA_NEXT(a, left)) {
-        if (a->rta_type != INET_DIAG_INFO)
-            continue;
-        if (RTA_PAYLOAD(a) < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof(uint64_t))
-            return false;
-        memset(&info, 0, sizeof(info));
-        memcpy(&info, RTA_DATA(a), RTA_PAYLOAD(a) < sizeof(info) ? RTA_PAYLOAD(a) : sizeof(info));
-        *ret = info.tcpi_bytes_acked + info.tcpi_bytes_received;
-        return true;
-    }
-    return false;
-}
-
-static void take(struct look *k, const struct nlmsghdr *h)
-{
-    const struct inet_diag_msg *m = NLMSG_DATA(h);
-    uint64_t bytes, mine;
-    if (h->nlmsg_type != SOCK_DIAG_BY_FAMILY || h->nlmsg_len < NLMSG_LENGTH(sizeof(*m)) ||
-        !m->idiag_inode || !is_far(m) || !bytes_of(h, &bytes))
+    struct look *k = arg;
+    const struct inet_diag_msg *m = sock_diag_inet(h);
+    uint64_t rx, tx, mine;
+    if (h->nlmsg_type != SOCK_DIAG_BY_FAMILY || !m || !m->idiag_inode || !is_far(m) ||
+        !sock_diag_bytes(h, &rx, &tx))
         return;
-    map_put(k->bytes, m->idiag_inode, bytes);
+    map_put(k->bytes, m->idiag_inode, rx + tx);
     if (k->own && map_get(k->own, m->idiag_inode, &mine))
         map_put(&k->peers, hash_of(m->id.idiag_dst, m->idiag_family == AF_INET ? 4 : 16), 1);
-}
-
-/* Gives each message of the answer to take; false when the kernel refused or was silent. */
-static bool answer(int fd, struct look *k)
-{
-    _Alignas(struct nlmsghdr) char buf[REPLY_BYTES];
-    for (;;) {
-        ssize_t n = recv(fd, buf, sizeof(buf), 0);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        size_t left = (size_t)n;
-        for (struct nlmsghdr *h = (void *)buf; NLMSG_OK(h, left); h = NLMSG_NEXT(h, left)) {
-            if (h->nlmsg_type == NLMSG_DONE)
-                return true;
-            if (h->nlmsg_type == NLMSG_ERROR)
-                return false;
-            take(k, h);
-        }
-    }
 }
 
 static bool ask(int fd, uint8_t family, struct look *k)
@@ -128,22 +85,19 @@ static bool ask(int fd, uint8_t family, struct look *k)
         struct nlmsghdr head;
         struct inet_diag_req_v2 req;
     } q = {
-        .head = {.nlmsg_len = sizeof(q),
-                 .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-                 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+        .head = {.nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
         .req = {.sdiag_family = family,
                 .sdiag_protocol = IPPROTO_TCP,
                 .idiag_ext = 1 << (INET_DIAG_INFO - 1),
                 .idiag_states = ESTABLISHED},
     };
-    struct sockaddr_nl to = {.nl_family = AF_NETLINK};
-    return sendto(fd, &q, sizeof(q), 0, (void *)&to, sizeof(to)) == sizeof(q) && answer(fd, k);
+    return sock_diag_ask(fd, &q, sizeof(q), take, k);
 }
 
 static bool look_at_sockets(struct look *k)
 {
     struct timeval wait = {0, ANSWER_MS * 1000};
-    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    int fd = sock_diag_open();
     if (fd < 0)
         return false;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));

@@ -4,17 +4,16 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/unit.h"
+#include "sense/sock_diag.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/netlink.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -97,7 +96,7 @@ int sampler_open(struct sampler **ret, const struct sampler_opts *o, struct erro
     s->period_ns = s->o.period_ns;
     s->loadavg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
     s->closed = -1;
-    s->diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    s->diag = sock_diag_open();
     s->own_netns = own_netns();
     s->open_max = files_allowed();
     s->stats.counted = access("/proc/self/schedstat", R_OK) == 0;

@@ -8,12 +8,11 @@
 #include "sense/sampler_int.h"
 
 #include "base/unit.h"
+#include "sense/sock_diag.h"
 
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
-#include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
-#include <linux/tcp.h>
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
@@ -73,11 +72,9 @@ static void take_end(uint8_t to[16], const __be32 from[4], uint8_t family)
 
 static void take(struct sampler *s, const struct nlmsghdr *h, const struct sampler_sink *k)
 {
-    const struct inet_diag_msg *m = NLMSG_DATA(h);
-    struct tcp_info info = {0};
-    uint64_t known;
-    size_t size;
-    if (h->nlmsg_len < NLMSG_LENGTH(sizeof(*m)))
+    const struct inet_diag_msg *m = sock_diag_inet(h);
+    uint64_t known, rx, tx;
+    if (!m)
         return;
     struct resource_socket ends = {.port = ntohs(m->id.idiag_dport),
                                    .local_port = ntohs(m->id.idiag_sport),
@@ -85,16 +82,12 @@ static void take(struct sampler *s, const struct nlmsghdr *h, const struct sampl
     take_end(ends.addr, m->id.idiag_dst, m->idiag_family);
     take_end(ends.local_addr, m->id.idiag_src, m->idiag_family);
     uint64_t channel = resource_socket_channel(&ends);
-    const void *found = sampler_socket_attribute(m + 1, h->nlmsg_len - NLMSG_LENGTH(sizeof(*m)),
-                                                 INET_DIAG_INFO, &size);
-    if (!found || size < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof(uint64_t) ||
+    if (!sock_diag_bytes(h, &rx, &tx) ||
         !map_get(&s->expected, channel, &known) || (uint16_t)known != ends.local_port)
         return; /* the channel of a loopback connection is also that of its other end */
-    memcpy(&info, found, size < sizeof(info) ? size : sizeof(info));
     map_remove(&s->expected, channel);
     struct event e = {.kind = EVENT_CLOSED};
-    e.closed = (struct event_closed){k->now, channel, (uint32_t)(known >> 16), info.tcpi_bytes_received,
-                                     info.tcpi_bytes_acked};
+    e.closed = (struct event_closed){k->now, channel, (uint32_t)(known >> 16), rx, tx};
     k->fn(k->arg, &e);
 }
 

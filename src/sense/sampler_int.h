@@ -180,9 +180,6 @@ bool sampler_socket_bytes(struct sampler *s, const struct sampler_proc *p, int f
 uint64_t sampler_socket_channel(const struct sampler_socket *k);
 struct resource_socket sampler_socket_ends(const struct sampler_socket *k);
 void sampler_socket_clear(struct sampler *s);
-/* The netlink attribute of that type among `size` bytes; NULL: none. */
-const void *sampler_socket_attribute(const void *first, size_t size, unsigned type,
-                                     size_t *ret_size);
 
 /* closed: a connection ended before its bytes were read: from now on ends are listened to */
 void sampler_closed_missed(struct sampler *s);

@@ -12,10 +12,10 @@
 #include "base/mem.h"
 #include "base/unit.h"
 #include "bpf/wait.h"
+#include "sense/sock_diag.h"
 
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
-#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <linux/sock_diag.h>
 #include <linux/tcp.h>
@@ -36,7 +36,6 @@
 #define READ_AGAIN (50 * NS_PER_MS)
 #define MISSING_AGE (1 * NS_PER_S)
 #define READ_SHARE 20 /* a look may cost 1/20 of the time until the next one */
-#define REPLY_SIZE 16384
 #define SOCKETS_MAX 65536 /* remembered */
 
 #ifndef SYS_pidfd_getfd
@@ -88,48 +87,6 @@ static void read_table(struct sampler *s, const struct sampler_proc *p, const ch
     fclose(f);
 }
 
-static bool ask(struct sampler *s, void *request, size_t size)
-{
-    struct nlmsghdr *h = request;
-    struct sockaddr_nl to = {.nl_family = AF_NETLINK};
-    h->nlmsg_len = (uint32_t)size;
-    return sendto(s->diag, request, size, 0, (struct sockaddr *)&to, sizeof(to)) == (ssize_t)size;
-}
-
-/* Gives each message of the answer to `each`; false when the kernel refused or it was cut. */
-static bool answer(struct sampler *s, void (*each)(void *arg, const struct nlmsghdr *h), void *arg)
-{
-    _Alignas(struct nlmsghdr) char buf[REPLY_SIZE];
-    for (;;) {
-        ssize_t n = recv(s->diag, buf, sizeof(buf), 0);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        size_t left = (size_t)n;
-        for (struct nlmsghdr *h = (void *)buf; NLMSG_OK(h, left); h = NLMSG_NEXT(h, left)) {
-            if (h->nlmsg_type == NLMSG_DONE)
-                return true;
-            if (h->nlmsg_type == NLMSG_ERROR)
-                return false;
-            each(arg, h);
-            if (!(h->nlmsg_flags & NLM_F_MULTI))
-                return true;
-        }
-    }
-}
-
-const void *sampler_socket_attribute(const void *first, size_t size, unsigned type,
-                                     size_t *ret_size)
-{
-    for (const struct rtattr *a = first; RTA_OK(a, size); a = RTA_NEXT(a, size))
-        if (a->rta_type == type) {
-            *ret_size = RTA_PAYLOAD(a);
-            return RTA_DATA(a);
-        }
-    return NULL;
-}
-
 static void take_unix(void *arg, const struct nlmsghdr *h)
 {
     struct sampler *s = arg;
@@ -137,9 +94,7 @@ static void take_unix(void *arg, const struct nlmsghdr *h)
     size_t size;
     if (h->nlmsg_len < NLMSG_LENGTH(sizeof(*m)))
         return;
-    const uint32_t *peer =
-        sampler_socket_attribute(m + 1, h->nlmsg_len - NLMSG_LENGTH(sizeof(*m)), UNIX_DIAG_PEER,
-                                 &size);
+    const uint32_t *peer = sock_diag_attribute(h, sizeof(*m), UNIX_DIAG_PEER, &size);
     struct sampler_socket *k = put(s, m->udiag_ino);
     if (!k)
         return;
@@ -157,8 +112,8 @@ static void read_unix(struct sampler *s)
         .head = {.nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
         .req = {.sdiag_family = AF_UNIX, .udiag_states = UINT32_MAX, .udiag_show = UDIAG_SHOW_PEER},
     };
-    if (s->diag >= 0 && ask(s, &q, sizeof(q)))
-        answer(s, take_unix, s);
+    if (s->diag >= 0)
+        sock_diag_ask(s->diag, &q, sizeof(q), take_unix, s);
 }
 
 /* A copy of the job's descriptor, if it is still the same socket; -1: none. */
@@ -307,20 +262,9 @@ struct counts {
 static void take_tcp(void *arg, const struct nlmsghdr *h)
 {
     struct counts *c = arg;
-    const struct inet_diag_msg *m = NLMSG_DATA(h);
-    size_t size;
-    if (h->nlmsg_len < NLMSG_LENGTH(sizeof(*m)) || m->idiag_inode != c->inode)
+    const struct inet_diag_msg *m = sock_diag_inet(h);
+    if (!m || m->idiag_inode != c->inode || !sock_diag_bytes(h, &c->rx, &c->tx))
         return;
-    const void *found =
-        sampler_socket_attribute(m + 1, h->nlmsg_len - NLMSG_LENGTH(sizeof(*m)), INET_DIAG_INFO,
-                                 &size);
-    struct tcp_info info;
-    if (!found || size < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof(uint64_t))
-        return;
-    memset(&info, 0, sizeof(info));
-    memcpy(&info, found, size < sizeof(info) ? size : sizeof(info));
-    c->rx = info.tcpi_bytes_received;
-    c->tx = info.tcpi_bytes_acked;
     c->unsent = m->idiag_wqueue;
     c->found = true;
 }
@@ -357,7 +301,7 @@ static bool diagnose_bytes(struct sampler *s, uint64_t inode, uint64_t *ret_rx, 
     memcpy(q.req.id.idiag_src, t->local + (v4 ? 12 : 0), v4 ? 4 : 16);
     memcpy(q.req.id.idiag_dst, t->peer + (v4 ? 12 : 0), v4 ? 4 : 16);
     memset(q.req.id.idiag_cookie, 0xff, sizeof(q.req.id.idiag_cookie)); /* any */
-    if (!ask(s, &q, sizeof(q)) || !answer(s, take_tcp, &c) || !c.found)
+    if (!sock_diag_ask(s->diag, &q, sizeof(q), take_tcp, &c) || !c.found)
         return false;
     *ret_rx = c.rx;
     *ret_tx = c.tx;
