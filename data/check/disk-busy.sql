@@ -5,7 +5,7 @@
 -- title: The disk {disk} was busy {busy} of the time before the job reads from it
 -- why: Something else uses the disk; the job gets what is left.
 -- fix: Find it: iotop -oPa, or pidstat -d 1.
--- needs: disk/busy_share disk/rotational
+-- needs: disk/busy_share
 -- source: Linux Documentation/admin-guide/iostats.rst
 SELECT b.subject AS "disk", b.number AS "busy [1] @/proc/diskstats", l.number AS "mean read [s] @/proc/diskstats", r.number AS "read [bytes/s] @/proc/diskstats"
 FROM fact b JOIN fact l ON l.kind = 'disk' AND l.subject = b.subject AND l.name = 'read_latency'

@@ -295,21 +295,34 @@ static void link_facts(const struct disks *d, const char *name, struct out *o)
         out_text(o, "raid_state", state);
 }
 
+/* Virtual disks call themselves rotating whatever they lie on: "no" is told by the host, "yes" is not. */
+static bool is_virtual(const char *name, const char *model)
+{
+    static const char *const names[] = {"vd", "xvd"};
+    static const char *const models[] = {"QEMU", "VBOX", "PersistentDisk", "Amazon"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (!strncmp(name, names[i], strlen(names[i])))
+            return true;
+    for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++)
+        if (!strncasecmp(model, models[i], strlen(models[i])))
+            return true;
+    return strcasestr(model, "virtual") != NULL;
+}
+
 static void kind_facts(const struct disks *d, const char *name, struct out *o)
 {
-    char text[128];
+    char text[128], model[128] = "";
     double v;
     bool nvme = !strncmp(name, "nvme", 4), remote = false;
     o->source = "/sys/block";
     if (read_number(d, name, "size", &v))
         out_number(o, "size", v * SECTOR, "bytes");
-    if (read_number(d, name, "queue/rotational", &v))
+    read_text(d, name, "device/model", model, sizeof(model));
+    if (read_number(d, name, "queue/rotational", &v) && (!v || !is_virtual(name, model)))
         out_number(o, "rotational", v, "1");
-    if (read_text(d, name, "device/model", text, sizeof(text))) {
-        out_text(o, "model", text);
-        for (size_t i = 0; i < sizeof(remote_models) / sizeof(remote_models[0]); i++)
-            remote |= strstr(text, remote_models[i]) != NULL;
-    }
+    out_text(o, "model", model);
+    for (size_t i = 0; i < sizeof(remote_models) / sizeof(remote_models[0]); i++)
+        remote |= strstr(model, remote_models[i]) != NULL;
     if (nvme && read_text(d, name, "device/transport", text, sizeof(text))) {
         out_text(o, "transport", text);
         remote |= strcmp(text, "pcie") != 0; /* NVMe over a network */

@@ -241,6 +241,9 @@ static void test_laptop(void **state)
     near(&b, "memory", "", "swap_free", 6000000.0 * 1024);
     absent(&b, "memory", "", "page_cache");
     near(&b, "disk", "sda", "rotational", 1);
+    near(&b, "disk", "vda", "size", 41943040.0 * 512);
+    absent(&b, "disk", "vda", "rotational"); /* a virtual disk says so whatever it lies on */
+    absent(&b, "disk", "sdb", "rotational");
     same(&b, "disk", "nvme0n1", "mounted_at", "/");
     absent(&b, "nic", "wlan0", "speed");
     same(&b, "nic", "wlan0", "state", "up");
