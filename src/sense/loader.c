@@ -185,6 +185,18 @@ static void look(void *self, int64_t now)
     l->parents = fmax(l->parents, parents);
 }
 
+/* Bytes since the start; NAN: of no trainer is it known (another user's). */
+static double trainers_read(const struct loader *l)
+{
+    double sum = NAN;
+    for (size_t i = 0; i < l->count; i++) {
+        double read = l->trainers[i].read_last - l->trainers[i].read_first;
+        if (isfinite(read))
+            sum = (isnan(sum) ? 0 : sum) + fmax(read, 0);
+    }
+    return sum;
+}
+
 static void stop(void *self)
 {
     struct loader *l = self;
@@ -222,12 +234,9 @@ static int facts(void *self, int64_t now, fact_fn fn, void *arg)
     o.source = "/proc/PID/maps";
     out_number(&o, "torch", l->torch, "1");
     out_number(&o, "trainers", (double)l->count, "count");
-    double read = 0;
-    for (size_t i = 0; i < l->count; i++)
-        read += fmax(l->trainers[i].read_last - l->trainers[i].read_first, 0);
     o.source = "/proc/PID/io";
-    if (l->count && now > l->t0)
-        out_number(&o, "trainer_read_rate", read / unit_seconds(now - l->t0), "bytes/s");
+    if (now > l->t0)
+        out_number(&o, "trainer_read_rate", trainers_read(l) / unit_seconds(now - l->t0), "bytes/s");
     return o.rc;
 }
 

@@ -269,6 +269,21 @@ static void test_container(void **state)
     bag_clear(&b);
 }
 
+/* A trainer whose counters are not ours to see: what it reads is unknown, not nothing. */
+static void test_hidden_trainer(void **state)
+{
+    struct source_opts o = {.root = DUMPS "/trainer", .pid = 50, .survey = true};
+    struct bag b = {.fail_after = -1};
+    struct error e;
+    void *loader;
+    assert_int_equal(source_loader.start(&loader, &o, 0, &e), STATUS_OK);
+    assert_int_equal(source_loader.facts(loader, NS_PER_S, bag_add, &b), 0);
+    near(&b, "job", "", "trainers", 1);
+    absent(&b, "job", "", "trainer_read_rate");
+    source_loader.stop(loader);
+    bag_clear(&b);
+}
+
 static void test_hostile(void **state)
 {
     struct bag b = {0};
@@ -385,6 +400,7 @@ int main(void)
         cmocka_unit_test(test_nvml_missing),
         cmocka_unit_test(test_laptop),
         cmocka_unit_test(test_container),
+        cmocka_unit_test(test_hidden_trainer),
         cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_missing_has_a_reason),
         cmocka_unit_test(test_live),
