@@ -188,18 +188,11 @@ static void name_path(struct data *d, const char *path)
         p->named = 1;
 }
 
-/* Words end in NUL (or in blanks, in a dump). */
 static void see_command(struct data *d, uint32_t pid)
 {
-    char path[64];
     struct str text = {0};
     const char *before = "";
-    snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
-    if (!rootfs_bytes(d->o.root, path, MIB, &text))
-        str_reset(&text);
-    for (size_t i = 0; i < text.len; i++)
-        if (text.data[i] == ' ')
-            text.data[i] = '\0';
+    job_words(&d->o, pid, MIB, &text);
     for (size_t i = 0; i < text.len; i += strlen(text.data + i) + 1) {
         const char *word = text.data + i, *equal = strchr(word, '=');
         if (word[0] == '/' && i && means_data(before, strlen(before)))

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/rootfs.h"
 #include "base/unit.h"
+#include "sense/process.h"
 #include "sense/procfs.h"
 
 #include <ctype.h>
@@ -89,17 +90,26 @@ bool job_root(const struct source_opts *o, char *buf, size_t size)
     return dump;
 }
 
+void job_words(const struct source_opts *o, uint32_t pid, size_t max, struct str *ret)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+    if (!rootfs_bytes(o->root, path, max, ret))
+        str_reset(ret);
+    for (size_t i = 0; i < ret->len; i++)
+        if (ret->data[i] == ' ')
+            ret->data[i] = '\0';
+}
+
 bool job_env(const struct source_opts *o, const char *name, char *buf, size_t size)
 {
     char path[64];
     struct str text = {0};
-    size_t n = strlen(name);
-    bool found = false;
     snprintf(path, sizeof(path), "/proc/%u/environ", o->pid);
-    if (o->pid && rootfs_bytes(o->root, path, ENVIRON_MAX, &text))
-        for (const char *p = text.data; p < text.data + text.len && !found; p += strlen(p) + 1)
-            if (!strncmp(p, name, n) && p[n] == '=')
-                found = str_copy(buf, size, p + n + 1);
+    const char *value = o->pid && rootfs_bytes(o->root, path, ENVIRON_MAX, &text)
+                            ? process_variable(&text, name)
+                            : NULL;
+    bool found = value && str_copy(buf, size, value);
     str_clear(&text);
     return found;
 }

@@ -8,6 +8,7 @@
 #ifndef GPUFEED_SENSE_JOB_H
 #define GPUFEED_SENSE_JOB_H
 
+#include "base/str.h"
 #include "sense/source.h"
 
 #include <stdbool.h>
@@ -32,6 +33,10 @@ void job_clear(struct job_list *l);
 /* What to put before a path to see it as the job does: "/proc/PID/root", or "" where there is no
  * job, or a dump without that folder. False: the job's root folder cannot be looked into. */
 bool job_root(const struct source_opts *o, char *buf, size_t size);
+
+/* The first `max` bytes of a process's command line replace *ret, each word with its NUL; none where it
+ * cannot be read. In a dump words may be parted by blanks. */
+void job_words(const struct source_opts *o, uint32_t pid, size_t max, struct str *ret);
 
 /* The value of a variable in the environment that the job's first process started with; false
  * if it is absent or too long. Not redacted. */

@@ -117,14 +117,10 @@ static void see_option(struct loader *l, const char *word, const char *next)
     }
 }
 
-/* Words end in NUL, in a dump in blanks. */
 static void see_command(struct loader *l, uint32_t pid)
 {
     struct str text = {0};
-    read_text(l, pid, "cmdline", COMMAND_MAX, &text);
-    for (size_t i = 0; i < text.len; i++)
-        if (text.data[i] == ' ')
-            text.data[i] = '\0';
+    job_words(&l->o, pid, COMMAND_MAX, &text);
     for (size_t i = 0; i < text.len;) {
         const char *word = text.data + i;
         i += strlen(word) + 1;
