@@ -3,6 +3,7 @@
 
 #include "base/rootfs.h"
 #include "base/str.h"
+#include "sense/text.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -23,12 +24,6 @@ static void note_one(void *arg, const char *name)
         str_copy(o->name, sizeof(o->name), name);
 }
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* The disk that a partition is part of: the folder above it in the device tree. */
 static void parent_of_partition(const char *root, char *name, size_t size)
 {
@@ -42,7 +37,7 @@ static void parent_of_partition(const char *root, char *name, size_t size)
     char *slash = strrchr(target, '/');
     if (slash && slash != target) {
         *slash = '\0';
-        str_copy(name, size, last_part(target));
+        str_copy(name, size, text_last_part(target));
     }
 }
 
@@ -70,7 +65,7 @@ bool disk_name_of_dev(const char *root, uint32_t dev, char *buf, size_t size)
     snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", dev >> 20, dev & 0xfffff);
     if (!rootfs_link(root, path, target, sizeof(target)))
         return false;
-    return str_copy(buf, size, last_part(target)) && descend(root, buf, size);
+    return str_copy(buf, size, text_last_part(target)) && descend(root, buf, size);
 }
 
 struct mapper_search {
@@ -90,7 +85,7 @@ static void match_mapper(void *arg, const char *name)
 bool disk_name_of_node(const char *root, const char *node, char *buf, size_t size)
 {
     char path[PATH_MAX];
-    const char *name = last_part(node);
+    const char *name = text_last_part(node);
     if (!*name)
         return false;
     snprintf(path, sizeof(path), "/sys/class/block/%s", name);

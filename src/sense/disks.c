@@ -285,10 +285,8 @@ static void link_facts(const struct disks *d, const char *name, struct out *o)
     char path[160], link[512], state[64];
     double v;
     snprintf(path, sizeof(path), "/sys/block/%s/device/device", name);
-    if (!strncmp(name, "nvme", 4) && rootfs_link(d->root, path, link, sizeof(link))) {
-        const char *slash = strrchr(link, '/');
-        out_text(o, "pci", slash ? slash + 1 : link);
-    }
+    if (!strncmp(name, "nvme", 4) && rootfs_link(d->root, path, link, sizeof(link)))
+        out_text(o, "pci", text_last_part(link));
     if (read_number(d, name, "md/degraded", &v))
         out_number(o, "raid_missing", v, "count");
     if (read_text(d, name, "md/sync_action", state, sizeof(state)))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sense/library_name.h"
 
+#include "sense/text.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -41,12 +43,6 @@ static const struct {
     {"tcpx", "tcpx"},     {"/gib/", "gib"},        {"sharp", "rdma-sharp"}, {"hpcx", "rdma-sharp"},
 };
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 const char *library_word(enum library l)
 {
     return l < LIBRARIES ? words[l] : "";
@@ -54,7 +50,7 @@ const char *library_word(enum library l)
 
 enum library library_of_path(const char *path)
 {
-    const char *name = base_name(path);
+    const char *name = text_last_part(path);
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
         if (!strncmp(name, heads[i].head, strlen(heads[i].head)))
             return heads[i].library;
@@ -63,7 +59,7 @@ enum library library_of_path(const char *path)
 
 bool library_version(const char *path, char *buf, size_t size)
 {
-    const char *so = strstr(base_name(path), ".so.");
+    const char *so = strstr(text_last_part(path), ".so.");
     size_t n = 0;
     if (!so)
         return false;
@@ -81,5 +77,5 @@ const char *library_plugin(const char *path)
     for (size_t i = 0; i < sizeof(plugins) / sizeof(plugins[0]); i++)
         if (strstr(path, plugins[i].part))
             return plugins[i].plugin;
-    return base_name(path);
+    return text_last_part(path);
 }

@@ -118,7 +118,7 @@ static void link_fact(const struct nics *n, const struct nic *nic, const char *l
     snprintf(path, sizeof(path), "/sys/class/net/%s/%s", nic->name, link);
     if (!rootfs_link(n->root, path, target, sizeof(target)))
         return;
-    const char *slash = strrchr(target, '/'), *last = slash ? slash + 1 : target;
+    const char *last = text_last_part(target);
     if (strcmp(name, "pci") || pci_is_address(last)) /* a virtio device is no address */
         out_text(o, name, last);
 }

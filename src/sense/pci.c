@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/rootfs.h"
 #include "sense/pci_config.h"
+#include "sense/text.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -136,7 +137,7 @@ static void add_rdma(void *arg, const char *name)
     snprintf(path, sizeof(path), "/sys/class/infiniband/%.40s/device", name);
     if (!rootfs_link(p->root, path, target, sizeof(target)))
         return;
-    const char *slash = strrchr(target, '/'), *address = slash ? slash + 1 : target;
+    const char *address = text_last_part(target);
     for (size_t i = 0; i < p->count; i++)
         if (!strcmp(p->list[i].address, address) &&
             (!p->list[i].rdma[0] || strcmp(name, p->list[i].rdma) < 0))

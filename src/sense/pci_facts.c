@@ -3,6 +3,7 @@
 
 #include "base/rootfs.h"
 #include "sense/pci_config.h"
+#include "sense/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -126,10 +127,8 @@ void pci_function_facts(const struct pci *p, const struct pci_function *f, int64
     snprintf(text, sizeof(text), "0x%04x", f->vendor & 0xffff);
     out_text(o, "vendor", text);
     snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver", f->address);
-    if (rootfs_link(p->root, path, text, sizeof(text))) {
-        const char *slash = strrchr(text, '/');
-        out_text(o, "driver", slash ? slash + 1 : text);
-    }
+    if (rootfs_link(p->root, path, text, sizeof(text)))
+        out_text(o, "driver", text_last_part(text));
     out_text(o, "parent", pci_path_parent(&f->path));
     out_number(o, "numa", f->numa >= 0 ? f->numa : NAN, "count");
     out_text(o, "rdma", f->rdma);

@@ -9,6 +9,7 @@
 #include "base/rootfs.h"
 #include "base/unit.h"
 #include "sense/pci_path.h"
+#include "sense/text.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -122,7 +123,7 @@ static void link_fact(const struct rdma *r, const char *device, const char *file
     snprintf(path, sizeof(path), DEVICES "/%s/%s", device, file);
     if (!rootfs_link(r->root, path, target, sizeof(target)))
         return;
-    const char *slash = strrchr(target, '/'), *last = slash ? slash + 1 : target;
+    const char *last = text_last_part(target);
     if (strcmp(name, "pci") || pci_is_address(last)) /* a software device has none */
         out_text(o, name, last);
 }

@@ -73,6 +73,12 @@ bool text_line(const char **p, const char **ret_line, size_t *ret_len)
     return true;
 }
 
+const char *text_last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 unsigned text_cpu_list(const char *text, uint64_t *set, size_t words)
 {
     unsigned count = 0;

@@ -19,6 +19,8 @@ double text_sum(const char *text, const char *prefix);
 bool text_word(const char **p, char *buf, size_t size);
 /* The next line of a text: from *p to the newline, which is skipped; false at the end. */
 bool text_line(const char **p, const char **ret_line, size_t *ret_len);
+/* What stands behind the last '/' of a path; all of it where there is none. */
+const char *text_last_part(const char *path);
 /* Number of CPUs in a list such as "0-3,8,10-11"; bit n of set[n/64] is set for those below
  * 64*words (set may be NULL). 0 on bad text. */
 unsigned text_cpu_list(const char *text, uint64_t *set, size_t words);
