@@ -102,6 +102,37 @@ static void test_share_is_no_gain(void **state)
     replay_log_free(log);
 }
 
+/* Workers made anew for each epoch of five items start for 50 ms, and their first item takes 12 ms of CPU
+ * instead of 2: with workers that live on both go, but for the first epoch's. */
+static void test_a_worker_that_lives_on_is_warm(void **state)
+{
+    enum { EPOCHS = 20, ITEMS = 5 };
+    struct replay_log *log = replay_log_new(0);
+    struct replay_scenario stay = {.restarts_away = true};
+    struct error e;
+    int c = replay_consumer(log, 1, 0);
+    int64_t t = 0;
+    (void)state;
+    for (int epoch = 0; epoch < EPOCHS; epoch++)
+        for (int i = 0; i < ITEMS; i++) {
+            struct replay_delivery d = {.start_ns = t, .startup = !i};
+            replay_delivery_add(&d, CAUSE_STARTUP, 0, i ? 0 : 50 * MS);
+            replay_delivery_add(&d, CAUSE_PREPARE, 0, i ? 2 * MS : 12 * MS);
+            d.end_ns = t + (i ? 2 : 62) * MS;
+            struct replay_step s = {.t0 = t, .t1 = d.end_ns, .end_ns = d.end_ns + 8 * MS,
+                                    .delivery = replay_push_delivery(log, c, &d)};
+            replay_step_add(&s, REPLAY_DEVICE, CAUSE_NONE, 0, 8 * MS);
+            replay_step_add(&s, REPLAY_SYNC, CAUSE_NONE, 0, 8 * MS);
+            assert_true(replay_push_step(log, c, &s));
+            t = s.end_ns;
+        }
+    struct replay *r = replay_new(log, NULL, &e);
+    double gain = gain_ms(r, &stay);
+    assert_in_range(gain, 59 * (EPOCHS - 1), 62 * (EPOCHS - 1));
+    replay_free(r);
+    replay_log_free(log);
+}
+
 /* Each item waits 2 ms for a core while most cores idle: no neighbour is there all the time, and with
  * the reading away none fights for the cores. */
 static void test_idle_cores_have_no_neighbours(void **state)
@@ -450,6 +481,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_last_instant), cmocka_unit_test(test_share_is_no_gain),
         cmocka_unit_test(test_idle_cores_have_no_neighbours),
+        cmocka_unit_test(test_a_worker_that_lives_on_is_warm),
         cmocka_unit_test(test_list),         cmocka_unit_test(test_order),
         cmocka_unit_test(test_only_together),
         cmocka_unit_test(test_faster),       cmocka_unit_test(test_more),
