@@ -73,6 +73,7 @@ int whatif_alone(const struct replay *replay, const struct whatif_ledger *l, str
 struct list {
     const struct replay *replay;
     struct replay_scenario joint;
+    size_t joined; /* scenarios in it */
     double joint_gain, saved, waited;
     double last; /* what was told of the fix before */
 };
@@ -86,7 +87,9 @@ static int adds(const struct list *l, const struct whatif_fix *f, double *ret, s
     *ret = NAN;
     if (!isfinite(f->gain_ns))
         return STATUS_OK;
-    if (!f->bounded && replay_scenario_add(&joint, f->scenario))
+    if (!f->bounded && !l->joined)
+        now = f->gain_ns; /* alone it has been replayed */
+    else if (!f->bounded && replay_scenario_add(&joint, f->scenario))
         status = replayed(l->replay, &joint, &now, e);
     if (!status)
         *ret = clamp(f->bounded ? f->gain_ns : now - l->joint_gain, 0, l->waited - l->saved);
@@ -102,8 +105,10 @@ static void choose(struct list *l, struct whatif_fix *f, double more)
     }
     l->last = f->gain_ns;
     l->saved += more;
-    if (!f->bounded && replay_scenario_add(&l->joint, f->scenario))
+    if (!f->bounded && replay_scenario_add(&l->joint, f->scenario)) {
         l->joint_gain += more;
+        l->joined++;
+    }
 }
 
 /* Which of the fixes from `place` on adds most; the next one where enough were chosen. */

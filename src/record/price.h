@@ -30,7 +30,7 @@ int price_load(struct recording *db, struct report *r, struct price_log **ret, s
 void price_free(struct price_log *log);
 
 /* What scenarios need of facts and views; after rules_prepare. log may be NULL. */
-void price_learn(struct price_log *log, struct recording *db);
+int price_learn(struct price_log *log, struct recording *db, struct error *e);
 
 /* Facts that the deliveries tell; returns how many, at most PRICE_FACTS. */
 #define PRICE_FACTS 4

@@ -55,25 +55,44 @@ static int decode(struct recording *db, struct replay_log *log, struct error *re
     return STATUS_OK;
 }
 
-/* A number of cores among the job's facts; NAN where it is absent. */
-static double cores(struct recording *db, const char *name)
+/* The first row of a SELECT, if it has one (sqlite3_data_count); *ret is the caller's. */
+static int first_row(struct recording *db, const char *sql, sqlite3_stmt **ret, struct error *e)
 {
-    sqlite3_stmt *s AUTOFINAL = NULL;
-    static const char sql[] = "SELECT number FROM fact WHERE kind = 'job' AND subject = '' "
-                              "AND name = ?1 AND number >= 0 AND number < 1e6";
-    if (sqlite3_prepare_v2(db->db, sql, -1, &s, NULL) ||
-        sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC) || sqlite3_step(s) != SQLITE_ROW)
-        return NAN;
-    return sqlite3_column_double(s, 0);
+    int rc = sqlite3_prepare_v2(db->db, sql, -1, ret, NULL);
+    if (!rc)
+        rc = sqlite3_step(*ret);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE
+               ? STATUS_OK
+               : recording_error(db, e, "reading what gains rest on");
 }
 
-static bool storage_full(struct recording *db)
+/* Numbers of cores among the job's facts; what is absent stays 0. */
+static int learn_cores(struct recording *db, struct replay_setup *setup, struct error *e)
+{
+#define CORES(fact_name)                                                                           \
+    "max(number) FILTER (WHERE name = '" fact_name "' AND number >= 0 AND number < 1e6)"
+    sqlite3_stmt *s AUTOFINAL = NULL;
+    static const char sql[] = "SELECT " CORES("cores_allowed") ", " CORES("cores_spare")
+                              " FROM fact WHERE kind = 'job' AND subject = ''";
+#undef CORES
+    int status = first_row(db, sql, &s, e);
+    if (status)
+        return status;
+    setup->cores = sqlite3_column_double(s, 0);
+    if (sqlite3_column_type(s, 1) != SQLITE_NULL)
+        setup->busy = fmax(0, setup->cores - sqlite3_column_double(s, 1));
+    return STATUS_OK;
+}
+
+static int learn_storage(struct recording *db, bool *ret_full, struct error *e)
 {
     sqlite3_stmt *s AUTOFINAL = NULL;
     static const char sql[] = "SELECT latency_bound = 0 FROM storage "
                               "ORDER BY seconds DESC, resource LIMIT 1";
-    return !sqlite3_prepare_v2(db->db, sql, -1, &s, NULL) && sqlite3_step(s) == SQLITE_ROW &&
-           sqlite3_column_int(s, 0);
+    int status = first_row(db, sql, &s, e);
+    if (!status)
+        *ret_full = sqlite3_data_count(s) && sqlite3_column_int(s, 0);
+    return status;
 }
 
 /* Bytes a second of one PCIe lane each way, after line coding, by generation (PCI Express Base
@@ -83,29 +102,31 @@ static const double lane_rate[] = {0, 0.25e9, 0.5e9, 0.985e9, 1.969e9, 3.938e9, 
 #define LINK_REACHED 0.8
 
 /* By the rate that the pageable copies had and that of the link; nothing is known of memory. */
-static double pinned_ratio(struct recording *db)
+static int learn_pinned(struct recording *db, double *ret_ratio, struct error *e)
 {
     sqlite3_stmt *s AUTOFINAL = NULL;
     static const char sql[] =
         "SELECT max(number) FILTER (WHERE kind = 'copy' AND name = 'pageable_rate'), "
         "min(number) FILTER (WHERE kind = 'gpu' AND name = 'pcie_gen'), "
         "min(number) FILTER (WHERE kind = 'gpu' AND name = 'pcie_width') FROM fact";
-    if (sqlite3_prepare_v2(db->db, sql, -1, &s, NULL) || sqlite3_step(s) != SQLITE_ROW)
-        return NAN;
+    int status = first_row(db, sql, &s, e);
+    *ret_ratio = NAN;
+    if (status)
+        return status;
     double rate = sqlite3_column_double(s, 0), width = sqlite3_column_double(s, 2);
     int generation = sqlite3_column_int(s, 1);
-    if (!(rate > 0) || !(width >= 1 && width <= 32) || generation < 1 ||
-        (size_t)generation >= sizeof(lane_rate) / sizeof(lane_rate[0]))
-        return NAN;
-    return fmin(1, rate / (LINK_REACHED * width * lane_rate[generation]));
+    if (rate > 0 && width >= 1 && width <= 32 && generation >= 1 &&
+        (size_t)generation < sizeof(lane_rate) / sizeof(lane_rate[0]))
+        *ret_ratio = fmin(1, rate / (LINK_REACHED * width * lane_rate[generation]));
+    return STATUS_OK;
 }
 
-void price_learn(struct price_log *log, struct recording *db)
+int price_learn(struct price_log *log, struct recording *db, struct error *e)
 {
     if (!log)
-        return;
-    log->storage_full = storage_full(db);
-    log->pinned_ratio = pinned_ratio(db);
+        return STATUS_OK;
+    int status = learn_storage(db, &log->storage_full, e);
+    return status ? status : learn_pinned(db, &log->pinned_ratio, e);
 }
 
 bool price_storage_full(const struct price_log *log)
@@ -150,18 +171,16 @@ static bool note_little(struct report *r, int64_t ns)
 int price_load(struct recording *db, struct report *r, struct price_log **ret, struct error *e)
 {
     struct error bad = {0};
-    double allowed = cores(db, "cores_allowed"), spare = cores(db, "cores_spare");
-    struct replay_setup setup = {.cores = isfinite(allowed) ? allowed : 0,
-                                 .busy = allowed > spare ? allowed - spare : 0,
-                                 .take_ns = TAKE_NS,
-                                 .start_ns = START_NS};
+    struct replay_setup setup = {.take_ns = TAKE_NS, .start_ns = START_NS};
     struct price_log *p = mem_zalloc(sizeof(*p));
     *ret = NULL;
     if (!p || !(p->log = replay_log_new(0))) {
         price_free(p);
         return fill_no_memory(db, e);
     }
-    int status = decode(db, p->log, &bad, e);
+    int status = learn_cores(db, &setup, e);
+    if (!status)
+        status = decode(db, p->log, &bad, e);
     if (!status && bad.status)
         status = note_bad(db, r, &bad, e);
     int64_t known = known_ns(p->log);

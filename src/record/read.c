@@ -32,7 +32,7 @@ static int find(struct recording *db, const struct record_options *o, struct pri
     struct rule_fact facts[PRICE_FACTS];
     int status = rules_prepare(db, facts, price_facts(log, facts), e);
     if (!status)
-        price_learn(log, db);
+        status = price_learn(log, db, e);
     if (!status)
         status = rules_load(o->rules_dir, RULE_REPORT, r, &rules, e);
     if (!status)

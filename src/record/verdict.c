@@ -233,7 +233,7 @@ static char *sentence(const struct report *r, const struct sums *s, const char *
     struct str out = {0};
     double faster = r->verdict.faster_accelerator_max_speedup;
     if (!r->accelerator_count || s->total <= 0) {
-        str_add(&out, devices_unseen(r) && r->mode && !strcmp(r->mode, "foreign trace")
+        str_add(&out, devices_unseen(r) && foreign(r)
                           ? "These files hold no device activity."
                       : devices_unseen(r) ? "What the job did on its accelerators was not seen."
                       : foreign(r)      ? "The trace shows no work of an accelerator."

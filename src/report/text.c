@@ -255,7 +255,7 @@ static void put_communication(struct text *t)
         page_wrap(p, TONE_PLAIN, "  ", str_text(s), 2);
     }
     if (shown < l->count) {
-        str_addf(p->out, "  %zu more lines: report --json or --html has them", l->count - shown);
+        str_addf(p->out, "  %zu more: report --json or --html lists them", l->count - shown);
         page_end(p);
     }
 }
