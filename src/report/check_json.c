@@ -29,15 +29,9 @@ static void findings(struct json *j, const struct report *r)
     json_array(j);
     for (size_t i = 0; i < r->finding_count; i++) {
         const struct report_finding *f = &r->findings[i];
-        json_object(j);
-        json_kstring(j, "id", f->id);
-        json_kstring(j, "severity", severity_name(f->severity));
-        json_kstring(j, "title", f->title);
-        json_kstring(j, "why", f->why);
-        json_key(j, "evidence");
-        json_array(j);
-        json_part_evidence(j, &f->evidence);
+        json_part_finding(j, f);
         json_array_end(j);
+        json_kstring(j, "why", f->why);
         json_kstring(j, "fix", f->fix);
         json_kstring(j, "apply", f->apply);
         json_kstring(j, "source", f->source);

@@ -62,14 +62,21 @@ void html_findings(struct str *out, const struct report *r)
 {
     if (!r->finding_count)
         return;
-    html_card(out, "What to do", r->finding_count > 1 ? "the most useful first; each gain is beside those before it" : NULL);
+    html_card(out, "What to do",
+              r->finding_count > 1
+                  ? "the most useful first; each gain is beside those before it"
+                  : NULL);
     for (size_t i = 0; i < r->finding_count; i++)
         add_finding(out, r, i);
     html_card_end(out);
 }
 
-static void add_table(struct str *out, const struct evidence_list *l)
+static void add_table(struct str *out, const char *title, const char *what,
+                      const struct evidence_list *l)
 {
+    if (!l->count)
+        return;
+    html_card(out, title, what);
     str_add(out, "<table class=\"facts\">\n");
     for (size_t i = 0; i < l->count; i++) {
         const struct evidence_item *e = &l->items[i];
@@ -82,22 +89,15 @@ static void add_table(struct str *out, const struct evidence_list *l)
         str_add(out, "</tr>\n");
     }
     str_add(out, "</table>\n");
+    html_card_end(out);
 }
 
 void html_communication(struct str *out, const struct report *r)
 {
-    if (!r->communication.count)
-        return;
-    html_card(out, "Communication", "what the ranks talk over");
-    add_table(out, &r->communication);
-    html_card_end(out);
+    add_table(out, "Communication", "what the ranks talk over", &r->communication);
 }
 
 void html_facts(struct str *out, const struct report *r)
 {
-    if (!r->evidence.count)
-        return;
-    html_card(out, "Facts", "of the machine and the job");
-    add_table(out, &r->evidence);
-    html_card_end(out);
+    add_table(out, "Facts", "of the machine and the job", &r->evidence);
 }

@@ -141,13 +141,7 @@ static void findings(struct json *j, const struct report *r)
     json_array(j);
     for (size_t i = 0; i < r->finding_count; i++) {
         const struct report_finding *f = &r->findings[i];
-        json_object(j);
-        json_kstring(j, "id", f->id);
-        json_kstring(j, "severity", severity_name(f->severity));
-        json_kstring(j, "title", f->title);
-        json_key(j, "evidence");
-        json_array(j);
-        json_part_evidence(j, &f->evidence);
+        json_part_finding(j, f);
         if (f->gain_bounded && !isnan(f->gain_seconds))
             json_part_item(j, "gain_bound", NAN, "upper", NULL, SELF);
         json_array_end(j);

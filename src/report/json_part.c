@@ -22,3 +22,14 @@ void json_part_evidence(struct json *j, const struct evidence_list *l)
         json_part_item(j, e->name, e->value, e->text, e->unit, e->source);
     }
 }
+
+void json_part_finding(struct json *j, const struct report_finding *f)
+{
+    json_object(j);
+    json_kstring(j, "id", f->id);
+    json_kstring(j, "severity", severity_name(f->severity));
+    json_kstring(j, "title", f->title);
+    json_key(j, "evidence");
+    json_array(j);
+    json_part_evidence(j, &f->evidence);
+}

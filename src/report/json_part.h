@@ -13,5 +13,8 @@ void json_part_item(struct json *j, const char *name, double value, const char *
                     const char *unit, const char *source);
 /* One object each; the array is the caller's. */
 void json_part_evidence(struct json *j, const struct evidence_list *l);
+/* What a finding has in each document: id, severity, title, evidence. Its object and the array of its
+ * evidence stay open for what the document adds. */
+void json_part_finding(struct json *j, const struct report_finding *f);
 
 #endif
