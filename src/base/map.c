@@ -138,6 +138,18 @@ uint32_t intern_put(struct intern *t, const char *text)
     return (uint32_t)t->count;
 }
 
+uint32_t intern_put_most(struct intern *t, const char *text, size_t most, const char *other)
+{
+    if (t->count >= most && t->table_cap) {
+        size_t i = hash_text(text) & (t->table_cap - 1);
+        for (; t->table[i]; i = (i + 1) & (t->table_cap - 1))
+            if (!strcmp(t->texts[t->table[i] - 1], text))
+                return t->table[i];
+        text = other;
+    }
+    return intern_put(t, text);
+}
+
 const char *intern_text(const struct intern *t, uint32_t number)
 {
     return number && number <= t->count ? t->texts[number - 1] : "";

@@ -34,6 +34,8 @@ struct intern {
 };
 
 uint32_t intern_put(struct intern *t, const char *text); /* 0: out of memory or text NULL */
+/* The same, but once `most` texts are there each new one becomes `other`. */
+uint32_t intern_put_most(struct intern *t, const char *text, size_t most, const char *other);
 const char *intern_text(const struct intern *t, uint32_t number); /* "" for 0 or unknown */
 void intern_clear(struct intern *t);
 

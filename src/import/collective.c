@@ -55,7 +55,7 @@ void collective_name(const char *name, const char *kernel, const char *dtype, in
 bool collectives_add(struct collectives *c, const char *name, const char *dtype, int64_t elements,
                      int64_t ns)
 {
-    uint32_t number = intern_put(&c->names, c->names.count < COLLECTIVES_MAX ? name : "other collectives");
+    uint32_t number = intern_put_most(&c->names, name, COLLECTIVES_MAX, "other collectives");
     size_t before = c->cap;
     if (!number || !mem_grow((void **)&c->sum, &c->cap, number, sizeof(*c->sum)))
         return false;

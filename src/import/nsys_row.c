@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "import/nsys.h"
 
-#include "base/str.h"
 #include "base/unit.h"
 #include "import/os_call.h"
 #include "probe/kernel_class.h"
@@ -309,13 +308,12 @@ static uint64_t range_of(struct nsys *n, const char *text)
     char name[96];
     uint64_t known;
     bool is_operator = cut(text, name, sizeof(name));
-    if (n->ranges.count >= RANGES_MAX)
-        str_copy(name, sizeof(name), "another range");
-    uint32_t number = intern_put(&n->ranges, name);
+    uint32_t number = intern_put_most(&n->ranges, name, RANGES_MAX, "another range");
     if (map_get(&n->range_of, number, &known))
         return known;
-    enum range_kind kind = kind_of(name, is_operator);
-    uint32_t resource = kind == RANGE_LOADER ? loader_resource(n, name) : sink_resource(n->sink, name);
+    const char *told = intern_text(&n->ranges, number);
+    enum range_kind kind = kind_of(told, is_operator);
+    uint32_t resource = kind == RANGE_LOADER ? loader_resource(n, told) : sink_resource(n->sink, told);
     known = (uint64_t)kind << 32 | resource;
     if (number)
         nsys_put(n, &n->range_of, number, known);

@@ -111,9 +111,7 @@ void trace_span(struct trace *t, const struct trace_span *s)
 /* Number of a name that is in call_names; what it is, if it is new. */
 static uint32_t call_name(struct trace *t, const char *text, enum call_kind kind, enum cause cause)
 {
-    if (t->call_names.count >= CALL_NAMES_MAX)
-        text = "other calls";
-    uint32_t number = intern_put(&t->call_names, text);
+    uint32_t number = intern_put_most(&t->call_names, text, CALL_NAMES_MAX, "other calls");
     if (!number) {
         t->failed = true;
         return 0;
@@ -125,7 +123,8 @@ static uint32_t call_name(struct trace *t, const char *text, enum call_kind kind
         return 0;
     }
     t->call_name[t->call_name_count++] = (struct trace_call){
-        .resource = sink_resource(t->sink, text), .kind = (uint8_t)kind, .cause = (uint8_t)cause};
+        .resource = sink_resource(t->sink, intern_text(&t->call_names, number)),
+        .kind = (uint8_t)kind, .cause = (uint8_t)cause};
     return number - 1;
 }
 
