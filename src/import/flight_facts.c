@@ -36,6 +36,7 @@ static void emit(struct out *o, const char *kind, const char *name, double numbe
     struct fact fact = {kind, str_text(&o->subject), name, text, text ? NAN : number,
                         text ? "" : "count",
                         one ? intern_text(&o->f->texts, o->f->dumps[rank].path) : "flight recorder"};
+    o->f->failed |= o->subject.failed || o->text.failed; /* the next reset forgets it */
     if (!o->status)
         o->status = o->fn(o->arg, &fact);
 }
@@ -176,6 +177,7 @@ static void tell_mismatch(struct out *o, const struct flight_call *c, size_t cou
     add_calls(o, other, which);
     emit(o, kind, "other", NAN, str_text(&o->text), other->rank);
     emit(o, kind, "ranks", NAN, str_text(&ranks), other->rank);
+    o->f->failed |= ranks.failed;
     str_clear(&ranks);
 }
 
@@ -248,7 +250,7 @@ static void tell_absent(struct out *o, uint32_t ranks)
     const struct flight *f = o->f;
     int *have = f->dump_count ? mem_zalloc(f->dump_count * sizeof(*have)) : NULL;
     if (!have) {
-        o->text.failed |= f->dump_count > 0;
+        o->f->failed |= f->dump_count > 0;
         return;
     }
     for (size_t i = 0; i < f->dump_count; i++)

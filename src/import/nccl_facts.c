@@ -27,6 +27,7 @@ static const char *source_of(struct out *o, struct nccl_at at)
 
 static void emit(struct out *o, const struct fact *f)
 {
+    o->l->failed |= o->source.failed || o->scratch.failed; /* the next reset forgets it */
     if (!o->status)
         o->status = o->fn(o->arg, f);
 }

@@ -59,8 +59,12 @@ void nccl_list_add(struct nccl_log *l, struct nccl_list *list, const char *text)
     for (int i = 0; i < list->count; i++)
         if (list->text[i] == n)
             return;
-    if (!n || list->count == NCCL_LIST_MAX)
+    if (!n)
         return;
+    if (list->count == NCCL_LIST_MAX) {
+        l->counts.dropped++;
+        return;
+    }
     if (!list->count)
         list->at = l->at;
     list->text[list->count++] = n;

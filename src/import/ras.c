@@ -76,6 +76,20 @@ static void hash_of(const struct value *comm, char *buf, size_t size)
         snprintf(buf, size, "0x%llx", (unsigned long long)value_int(hash, 0));
 }
 
+/* NAN: not told. */
+static double flag_of(const struct value *status, const char *name)
+{
+    const struct value *flag = value_get(status, name);
+    return flag ? value_true(flag) : NAN;
+}
+
+/* How many ranks of it did not answer: older versions tell the list alone, others may cut it. */
+static double missing_of(const struct value *comm)
+{
+    return value_number(value_get(comm, "missing_ranks_count"),
+                        (double)value_count(value_get(comm, "missing_ranks")));
+}
+
 static void tell_missing(struct out *o, const char *hash, const struct value *missing)
 {
     static const char kind[] = "ras/missing";
@@ -87,8 +101,8 @@ static void tell_missing(struct out *o, const char *hash, const struct value *mi
         text(o, kind, subject, "host", value_text(value_get(m, "host"), NULL));
         number(o, kind, subject, "pid", value_number(value_get(m, "pid"), NAN), "count");
         number(o, kind, subject, "gpu", value_number(value_get(m, "cuda_dev"), NAN), "count");
-        number(o, kind, subject, "dead", value_true(value_get(status, "considered_dead")), "1");
-        number(o, kind, subject, "unresponsive", value_true(value_get(status, "unresponsive")), "1");
+        number(o, kind, subject, "dead", flag_of(status, "considered_dead"), "1");
+        number(o, kind, subject, "unresponsive", flag_of(status, "unresponsive"), "1");
     }
 }
 
@@ -97,16 +111,14 @@ static void tell_comm(struct out *o, const struct value *comm)
     static const char kind[] = "ras/comm";
     char hash[72];
     int64_t rank = -1, behind = most_behind(value_get(comm, "ranks"), &rank);
-    const struct value *missing = value_get(comm, "missing_ranks");
     hash_of(comm, hash, sizeof(hash));
     number(o, kind, hash, "ranks", value_number(value_get(comm, "size"), NAN), "count");
-    number(o, kind, hash, "missing",
-           value_number(value_get(comm, "missing_ranks_count"), (double)value_count(missing)), "count");
+    number(o, kind, hash, "missing", missing_of(comm), "count");
     if (rank >= 0) {
         number(o, kind, hash, "behind_rank", (double)rank, "count");
         number(o, kind, hash, "behind", (double)behind, "count");
     }
-    tell_missing(o, hash, missing);
+    tell_missing(o, hash, value_get(comm, "missing_ranks"));
 }
 
 int ras_facts(const struct value *answer, const char *path, fact_fn fn, void *arg, struct error *e)
@@ -122,7 +134,7 @@ int ras_facts(const struct value *answer, const char *path, fact_fn fn, void *ar
         const struct value *c = value_at(comms, i);
         double size = value_number(value_get(c, "size"), 0);
         ranks = size > ranks ? size : ranks;
-        missing += (double)value_count(value_get(c, "missing_ranks"));
+        missing += missing_of(c);
         if (i < COMMS_TOLD)
             tell_comm(&o, c);
     }

@@ -257,6 +257,15 @@ static void test_ras(void **state)
     HAS(&all, "ras/missing|0xab12 3|dead|0");
     assert_int_equal(ras_facts(parse(&v, "{\"communicators\":[]}"), "x", facts_add, &all, &e), STATUS_INPUT);
     facts_clear(&all);
+    /* what is not told is not zero */
+    assert_int_equal(ras_facts(parse(&v, "{\"nccl_version\":\"2.28\",\"communicators\":[{\"hash\":\"0x1\",\"size\":8,"
+                                         "\"missing_ranks_count\":3,\"missing_ranks\":[{\"rank\":5}]}]}"),
+                               "x", facts_add, &all, &e), 0);
+    HAS(&all, "ras||missing|3");
+    HAS(&all, "ras/comm|0x1|missing|3");
+    HAS_NOT(&all, "ras/missing|0x1 5|dead|");
+    HAS_NOT(&all, "ras/missing|0x1 5|unresponsive|");
+    facts_clear(&all);
     values_clear(&v);
 }
 
