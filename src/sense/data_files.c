@@ -249,7 +249,7 @@ static void stop(void *self)
 
 static int start(void **ret, const struct source_opts *o, int64_t now, struct error *e)
 {
-    if (!o->survey || (!o->pid && !o->data))
+    if (!o->pid && !o->data)
         return error_set(e, STATUS_MISSING, "no job was named: nothing is known of its data");
     struct data *d = mem_zalloc(sizeof(*d));
     if (!d)
@@ -295,5 +295,5 @@ static int facts(void *self, int64_t now, fact_fn fn, void *arg)
 }
 
 const struct source source_data = {
-    "data", "file systems that the job's data lies on", start, look, facts, stop,
+    "data", "file systems that the job's data lies on", start, look, facts, stop, .survey = true,
 };

@@ -207,4 +207,5 @@ static int job_tcp_facts(void *self, int64_t now, fact_fn fn, void *arg)
 const struct source source_job_tcp = {
     "job_tcp",     "bytes of the job's TCP connections", job_tcp_start, NULL,
     job_tcp_facts, job_tcp_stop, true,
+    .survey = true,
 };

@@ -316,4 +316,5 @@ static int libraries_start(void **ret, const struct source_opts *o, int64_t now,
 const struct source source_libraries = {
     "libraries",     "communication libraries of the job", libraries_start, NULL,
     libraries_facts, plain_stop,
+    .survey = true,
 };

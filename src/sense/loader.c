@@ -203,7 +203,7 @@ static void stop(void *self)
 
 static int start(void **ret, const struct source_opts *o, int64_t now, struct error *e)
 {
-    if (!o->survey || !o->pid)
+    if (!o->pid)
         return error_set(e, STATUS_MISSING, "no job was named: nothing is known of its workers");
     struct loader *l = mem_zalloc(sizeof(*l));
     if (!l)
@@ -237,5 +237,5 @@ static int facts(void *self, int64_t now, fact_fn fn, void *arg)
 }
 
 const struct source source_loader = {
-    "loader", "loader workers alive and asked for", start, look, facts, stop,
+    "loader", "loader workers alive and asked for", start, look, facts, stop, .survey = true,
 };

@@ -133,4 +133,5 @@ static int modules_facts(void *self, int64_t now, fact_fn fn, void *arg)
 const struct source source_modules = {
     "modules",     "kernel release and modules", plain_start, NULL,
     modules_facts, plain_stop,
+    .survey = true,
 };

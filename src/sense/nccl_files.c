@@ -224,4 +224,5 @@ static int nccl_files_facts(void *self, int64_t now, fact_fn fn, void *arg)
 const struct source source_nccl_files = {
     "nccl_files",     "files that tell NCCL how to behave", plain_start, NULL,
     nccl_files_facts, plain_stop,
+    .survey = true,
 };

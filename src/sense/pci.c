@@ -222,5 +222,5 @@ static int pci_facts(void *self, int64_t now, fact_fn fn, void *arg)
 }
 
 const struct source source_pci = {
-    "pci", "PCIe: links, access control, NUMA nodes", pci_start, pci_sample, pci_facts, pci_stop,
+    "pci", "PCIe: links, access control, NUMA nodes", pci_start, pci_sample, pci_facts, pci_stop, .survey = true,
 };

@@ -250,4 +250,5 @@ const struct source source_rdma = {
     "rdma",     "InfiniBand and RoCE ports, their counters and device files",
     rdma_start, NULL,
     rdma_facts, rdma_stop,
+    .survey = true,
 };

@@ -37,6 +37,7 @@ struct source {
     int (*facts)(void *self, int64_t now, fact_fn fn, void *arg);
     void (*stop)(void *self); /* frees; NULL is fine */
     bool live; /* tells what no file does: a dump must bring its facts along */
+    bool survey; /* of use to the rules of check alone: a measurement of a job does without it */
 };
 
 extern const struct source source_cpu;    /* cores, quota, load, governor */

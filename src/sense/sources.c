@@ -21,6 +21,10 @@ void sources_start(struct sources *s, const struct source_opts *o, int64_t now)
     memset(s, 0, sizeof(*s));
     for (size_t i = 0; i < COUNT; i++) {
         struct error e = {0};
+        if (table[i]->survey && !o->survey) {
+            str_copy(s->missing[i], sizeof(s->missing[i]), "only gpufeed check looks at it");
+            continue;
+        }
         if (table[i]->start(&s->state[i], o, now, &e)) {
             s->state[i] = NULL;
             str_copy(s->missing[i], sizeof(s->missing[i]), e.text);

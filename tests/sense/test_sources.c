@@ -19,7 +19,7 @@ static void read_dump(struct bag *b, const char *dump, const char *later, uint32
 {
     char root[1024];
     struct sources s;
-    struct source_opts o = {.root = root, .pid = pid};
+    struct source_opts o = {.root = root, .pid = pid, .survey = true};
     b->fail_after = -1;
     snprintf(root, sizeof(root), "%s/%s", DUMPS, dump);
     sources_start(&s, &o, 0);
@@ -306,7 +306,7 @@ static void test_hostile(void **state)
 static void test_missing_has_a_reason(void **state)
 {
     struct sources s;
-    struct source_opts o = {.root = "/no/such/root"};
+    struct source_opts o = {.root = "/no/such/root", .survey = true};
     sources_start(&s, &o, 0);
     for (size_t i = 0; i < sources_count(); i++) {
         const char *why = sources_missing(&s, i);
@@ -322,7 +322,7 @@ static void test_live(void **state)
 {
     struct sources s;
     struct bag b = {.fail_after = -1};
-    struct source_opts o = {.pid = (uint32_t)getpid()};
+    struct source_opts o = {.pid = (uint32_t)getpid(), .survey = true};
     sources_start(&s, &o, 0);
     usleep(50000);
     assert_int_equal(sources_facts(&s, 50 * NS_PER_MS, bag_add, &b), 0);
@@ -341,9 +341,26 @@ static void test_live(void **state)
     sources_stop(&s);
 }
 
+/* What the rules of check alone use costs a measured job nothing. */
+static void test_a_measurement_reads_less(void **state)
+{
+    for (int survey = 0; survey < 2; survey++) {
+        struct sources s;
+        struct bag b = {.fail_after = -1};
+        struct source_opts o = {.pid = (uint32_t)getpid(), .survey = survey};
+        sources_start(&s, &o, 0);
+        assert_int_equal(sources_facts(&s, 50 * NS_PER_MS, bag_add, &b), 0);
+        assert_int_equal(bag_find(&b, "library", "nccl", "loaded") != NULL, survey);
+        assert_int_equal(bag_find(&b, "kernel", "", "release") != NULL, survey);
+        assert_true(bag_number(&b, "job", "", "cores_allowed") > 0);
+        bag_clear(&b);
+        sources_stop(&s);
+    }
+}
+
 static void test_no_memory(void **state)
 {
-    struct source_opts o = {.root = DUMPS "/azure_h100", .pid = 4711};
+    struct source_opts o = {.root = DUMPS "/azure_h100", .pid = 4711, .survey = true};
     for (long n = 0; n < 120; n++) {
         struct sources s;
         struct bag b = {.fail_after = -1};
@@ -404,6 +421,7 @@ int main(void)
         cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_missing_has_a_reason),
         cmocka_unit_test(test_live),
+        cmocka_unit_test(test_a_measurement_reads_less),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_cgroup_escape),
