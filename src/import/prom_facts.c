@@ -26,6 +26,7 @@ struct out {
 static void emit(struct out *o, const char *kind, const char *name, double v, const char *unit)
 {
     struct fact f = {kind, str_text(&o->subject), name, NULL, v, unit, "metrics"};
+    o->s->failed |= o->subject.failed;
     if (!o->status && isfinite(v))
         o->status = o->fn(o->arg, &f);
 }
@@ -70,6 +71,7 @@ static void tell_mean(struct out *o, const struct prom_series *sum, const char *
     str_addn(&text, name, strlen(name) - strlen("_sum"));
     str_add(&text, "_count");
     uint32_t count_name = text.failed ? 0 : intern_put(&o->s->texts, str_text(&text));
+    o->s->failed |= !count_name;
     str_clear(&text);
     if (!map_get(&o->s->series_of, (uint64_t)count_name << 32 | sum->labels, &at))
         return;
@@ -89,8 +91,12 @@ static void tell_mean(struct out *o, const struct prom_series *sum, const char *
 static void tell_series(struct out *o, const struct prom_series *series)
 {
     const char *name = intern_text(&o->s->texts, series->name);
-    if (!series->count || !told(name) || o->told >= FACTS_MAX)
+    if (!series->count || !told(name))
         return;
+    if (o->told >= FACTS_MAX) {
+        o->s->untold++;
+        return;
+    }
     o->told++;
     str_reset(&o->subject);
     str_add(&o->subject, name);
@@ -107,24 +113,18 @@ static void tell_series(struct out *o, const struct prom_series *series)
 int prom_facts(struct prom_set *s, fact_fn fn, void *arg, struct error *e)
 {
     struct out o = {.s = s, .fn = fn, .arg = arg};
-    int64_t first = INT64_MAX, last = INT64_MIN;
-    if (s->failed)
-        return error_set(e, STATUS_MEMORY, "out of memory reading metrics");
-    for (size_t i = 0; i < s->series_count; i++)
+    int64_t first, last;
+    for (size_t i = 0; i < s->series_count && !s->failed; i++)
         tell_series(&o, &s->series[i]);
-    for (size_t i = 0; i < s->sample_count; i++) {
-        if (s->samples[i].t == PROM_NO_TIME)
-            continue;
-        first = s->samples[i].t < first ? s->samples[i].t : first;
-        last = s->samples[i].t > last ? s->samples[i].t : last;
-    }
     str_reset(&o.subject);
     str_add(&o.subject, "");
     emit(&o, "metrics", "scrapes", (double)s->scrapes, "count");
     emit(&o, "metrics", "series", (double)s->series_count, "count");
     emit(&o, "metrics", "resets", (double)o.resets, "count");
-    if (last > first)
-        emit(&o, "metrics", "seconds", (double)(last - first) / (double)NS_PER_S, "s");
+    if (prom_range(s, &first, &last))
+        emit(&o, "metrics", "seconds", unit_seconds(last - first), "s");
+    if (!o.status && s->failed)
+        o.status = error_set(e, STATUS_MEMORY, "out of memory reading metrics");
     str_clear(&o.subject);
     return o.status;
 }

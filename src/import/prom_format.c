@@ -90,22 +90,6 @@ static void on_row(void *arg, const struct ledger_row *row)
     sink_row(g->sink, &mine);
 }
 
-/* The first and the last time of all samples; false: there are not two. */
-static bool range(const struct prom_set *s, int64_t *ret_first, int64_t *ret_last)
-{
-    *ret_first = INT64_MAX;
-    *ret_last = INT64_MIN;
-    for (size_t i = 0; i < s->sample_count; i++) {
-        int64_t t = s->samples[i].t;
-        if (t == PROM_NO_TIME)
-            continue;
-        *ret_first = t < *ret_first ? t : *ret_first;
-        *ret_last = t > *ret_last ? t : *ret_last;
-    }
-    int64_t span;
-    return *ret_first < *ret_last && !__builtin_sub_overflow(*ret_last, *ret_first, &span);
-}
-
 static void note(const struct set *s, const struct giving *g, struct sink *sink)
 {
     if (g->metric)
@@ -128,7 +112,8 @@ static int set_finish(void *p, struct sink *sink, struct error *e)
     int64_t last;
     prom_set_sort(&s->prom);
     int status = prom_facts(&s->prom, sink_take_fact, sink, e);
-    if (!status && range(&s->prom, &g.base, &last)) {
+    sink_skip(sink, "series beyond those that become facts", s->prom.untold);
+    if (!status && prom_range(&s->prom, &g.base, &last)) {
         int64_t each = (last - g.base) / WINDOWS + 1;
         sink_start(sink, 0, g.base);
         sink_windows(sink, each);

@@ -121,12 +121,16 @@ static void book_series(const struct prom_set *s, const struct prom_series *seri
 struct seen {
     struct map of; /* interned id -> 1 */
     struct intern ids;
+    bool failed; /* out of memory */
 };
 
 static bool is_new(struct seen *seen, const char *id)
 {
     uint32_t n = intern_put(&seen->ids, id);
-    return n && !map_get(&seen->of, n, NULL) && map_put(&seen->of, n, 1);
+    if (n && map_get(&seen->of, n, NULL))
+        return false;
+    seen->failed |= !n || !map_put(&seen->of, n, 1);
+    return !seen->failed;
 }
 
 int prom_ledger(const struct prom_set *s, int64_t window_ns, const struct prom_ledger_sink *sink,
@@ -153,5 +157,5 @@ int prom_ledger(const struct prom_set *s, int64_t window_ns, const struct prom_l
         }
     map_clear(&seen.of);
     intern_clear(&seen.ids);
-    return STATUS_OK;
+    return seen.failed ? error_set(e, STATUS_MEMORY, "out of memory reading metrics") : STATUS_OK;
 }

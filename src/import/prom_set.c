@@ -174,6 +174,21 @@ const struct prom_sample *prom_samples(const struct prom_set *s, const struct pr
     return s->samples + series->first;
 }
 
+bool prom_range(const struct prom_set *s, int64_t *ret_first, int64_t *ret_last)
+{
+    int64_t first = INT64_MAX, last = INT64_MIN, span;
+    for (size_t i = 0; i < s->sample_count; i++) {
+        int64_t t = s->samples[i].t;
+        if (t == PROM_NO_TIME)
+            continue;
+        first = t < first ? t : first;
+        last = t > last ? t : last;
+    }
+    *ret_first = first;
+    *ret_last = last;
+    return first < last && !__builtin_sub_overflow(last, first, &span);
+}
+
 int64_t prom_span(const struct prom_sample *sample, size_t count)
 {
     int64_t span;

@@ -33,7 +33,7 @@ struct prom_set {
     struct prom_sample *samples;
     size_t sample_count, sample_cap;
     size_t pending;    /* samples of the file that is read, from here on, may lack a time */
-    uint64_t broken, dropped, scrapes;
+    uint64_t broken, dropped, scrapes, untold; /* untold: series beyond what becomes facts */
     double node_time;  /* node_time_seconds of the file that is read; NAN */
     bool failed;
 };
@@ -50,6 +50,8 @@ void prom_set_clear(struct prom_set *s);
 const struct prom_sample *prom_samples(const struct prom_set *s, const struct prom_series *series);
 /* How much a counter grew from its first to its last sample; NAN: fewer than two samples with a time. */
 double prom_growth(const struct prom_sample *sample, size_t count, uint64_t *ret_resets);
+/* The first and the last time of all samples; false: there are not two. */
+bool prom_range(const struct prom_set *s, int64_t *ret_first, int64_t *ret_last);
 /* From the first sample to the last; 0: unknown. */
 int64_t prom_span(const struct prom_sample *sample, size_t count);
 

@@ -91,9 +91,11 @@ static bool read_time(char *p, int64_t *ret)
     bool seconds = memchr(p, '.', (size_t)(end - p)) != NULL;
     if (seconds)
         v *= (double)(NS_PER_S / NS_PER_MS);
-    *ret = v >= 0 && v < LATEST_MS ? (int64_t)v : PROM_NO_TIME;
+    if (end == p || !(v >= 0 && v < LATEST_MS)) /* a time that cannot be would hide those that are told */
+        return false;
+    *ret = (int64_t)v;
     end = skip_blank(end);
-    return end != p && (!*end || *end == '#');
+    return !*end || *end == '#';
 }
 
 void prom_line_read(char *line, struct prom_line *ret)

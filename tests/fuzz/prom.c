@@ -56,14 +56,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         prom_set_line(&s, p);
     prom_set_end(&s, 1);
     prom_set_sort(&s);
-    int64_t first = INT64_MAX, last = INT64_MIN, span = 0;
-    for (size_t i = 0; i < s.sample_count; i++)
-        if (s.samples[i].t != PROM_NO_TIME) {
-            first = s.samples[i].t < first ? s.samples[i].t : first;
-            last = s.samples[i].t > last ? s.samples[i].t : last;
-        }
-    if (first < last && !__builtin_sub_overflow(last, first, &span) &&
-        prom_ledger(&s, span / 200 + 1, &sink, NULL))
+    int64_t first, last;
+    if (prom_range(&s, &first, &last) && prom_ledger(&s, (last - first) / 200 + 1, &sink, NULL))
         abort();
     check(&sums);
     if (prom_facts(&s, on_fact, NULL, NULL))

@@ -43,7 +43,8 @@ static void test_lines(void **state)
     assert_int_equal(line(b, "# EOF").kind, PROM_BLANK);
     assert_int_equal(line(b, "").kind, PROM_BLANK);
     static const char *const broken[] = {"a", "a{", "a{b} 1", "a{b=\"c} 1", "a{b=\"c\"", "a{b=\"c\"} x", "1a 2",
-                                         "a 1 x", "a 1 2 3", "a{b=\"c\\", "a 1x"};
+                                         "a 1 x", "a 1 2 3", "a{b=\"c\\", "a 1x", "a 1 9000000000000000",
+                                         "a 1 -5", "a 1 nan"};
     for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
         if (line(b, broken[i]).kind != PROM_BROKEN)
             fail_msg("%s", broken[i]);
@@ -189,7 +190,7 @@ static void test_ledger(void **state)
     prom_set_clear(&s);
 }
 
-/* Values beyond what is possible, times that go back, equal times. */
+/* Values and a time beyond what is possible, times that go back, equal times: the rest is read. */
 static void test_hostile(void **state)
 {
     struct prom_set s = {.node_time = NAN};
@@ -197,13 +198,19 @@ static void test_hostile(void **state)
     struct prom_ledger_sink sink = {&x, on_gpu, on_row};
     struct facts all = {0};
     (void)state;
-    scrape(&s, "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 1e300 9000000000000000\nDCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} -5 2000\n"
+    scrape(&s, "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 7 9000000000000000\nDCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} -5 2000\n"
                "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 5 2000\nDCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} +Inf 3000\n"
+               "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 1e300 4000\nDCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 1e300 3000\n"
                "x_total 1e308 1000\nx_total -1e308 2000\n",
            PROM_NO_TIME);
     prom_set_sort(&s);
+    assert_int_equal(s.broken, 1);
     assert_int_equal(prom_ledger(&s, NS_PER_S, &sink, NULL), 0);
+    assert_int_equal(x.gpus, 1);
+    assert_int_equal(x.state[0][STATE_COMPUTE] + x.state[0][STATE_WAIT], 2 * NS_PER_S);
+    assert_true(x.state[0][STATE_COMPUTE] >= NS_PER_S); /* from the third second on it is busy */
     assert_int_equal(prom_facts(&s, facts_add, &all, NULL), 0);
+    HAS(&all, "metrics||seconds|3");
     facts_clear(&all);
     prom_set_clear(&s);
 }
