@@ -33,7 +33,7 @@ void report_init(struct report *r)
     r->verdict.more_accelerators_help = -1;
 }
 
-static void clear_evidence(struct evidence_list *l)
+void evidence_list_clear(struct evidence_list *l)
 {
     for (size_t i = 0; i < l->count; i++) {
         free(l->items[i].name);
@@ -42,6 +42,7 @@ static void clear_evidence(struct evidence_list *l)
         free(l->items[i].text);
     }
     free(l->items);
+    *l = (struct evidence_list){0};
 }
 
 static void clear_finding(struct report_finding *f)
@@ -52,7 +53,7 @@ static void clear_finding(struct report_finding *f)
     free(f->fix);
     free(f->source);
     free(f->apply);
-    clear_evidence(&f->evidence);
+    evidence_list_clear(&f->evidence);
 }
 
 static void clear_texts(char **texts, size_t count)
@@ -74,8 +75,8 @@ void report_clear(struct report *r)
     }
     for (size_t i = 0; i < r->finding_count; i++)
         clear_finding(&r->findings[i]);
-    clear_evidence(&r->evidence);
-    clear_evidence(&r->communication);
+    evidence_list_clear(&r->evidence);
+    evidence_list_clear(&r->communication);
     clear_texts(r->chain_resources, r->chain_count);
     clear_texts(r->notes, r->note_count);
     free(r->accelerators);

@@ -25,6 +25,8 @@ struct evidence_list {
     struct evidence_item *items;
     size_t count, cap;
 };
+/* Frees what it holds; it is empty then. */
+void evidence_list_clear(struct evidence_list *l);
 
 struct report_accelerator {
     char *id;   /* "GPU-uuid:0", "sim:0": ends in ":N", N the device number */

@@ -39,18 +39,6 @@ bool fill_evidence(struct evidence_list *list, const char *name, double value, c
     return it->name && it->unit && it->source && (!text || it->text);
 }
 
-void fill_evidence_clear(struct evidence_list *list)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        free(list->items[i].name);
-        free(list->items[i].unit);
-        free(list->items[i].source);
-        free(list->items[i].text);
-    }
-    free(list->items);
-    *list = (struct evidence_list){0};
-}
-
 /* a - b, at the ends of the range instead of beyond them. */
 static int64_t difference(int64_t a, int64_t b)
 {

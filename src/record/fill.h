@@ -40,6 +40,5 @@ bool fill_note(struct report *r, const char *line);
 /* Adds an item; text NULL: a number. unit and source may be NULL. False: out of memory. */
 bool fill_evidence(struct evidence_list *list, const char *name, double value, const char *text,
                    const char *unit, const char *source);
-void fill_evidence_clear(struct evidence_list *list);
 
 #endif

@@ -192,7 +192,7 @@ static bool add_finding(const struct rule *rule, sqlite3_stmt *s, struct report 
         f->apply = rule->apply ? filled(rule->apply, &all, true) : NULL;
         scenario->text = filled(rule->scenario ? rule->scenario : "none", &all, true);
     }
-    fill_evidence_clear(&all);
+    evidence_list_clear(&all);
     return ok && f->id && f->title && f->why && f->fix && f->source && scenario->text &&
            (!rule->apply || f->apply);
 }
