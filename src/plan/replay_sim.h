@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* replay_sim: the state of the virtual clocks. Shared by replay_sim.c and replay_left.c only. */
+/* replay_sim: the state of the virtual clocks. Shared by replay_sim.c, replay_setup.c and replay_left.c. */
 #ifndef GPUFEED_PLAN_REPLAY_SIM_H
 #define GPUFEED_PLAN_REPLAY_SIM_H
 
@@ -47,6 +47,14 @@ struct sim {
     bool by_resource;
     double device_factor;
 };
+
+/* ---- a set before it runs: replay_setup.c ---- */
+
+/* The set of this number on the clock m, of which it sets `stride`. False: out of memory; sim_clear
+ * it in any case. */
+bool sim_set_up(struct sim *s, const struct view *v, const struct sim_params *params,
+                struct cores *m, uint32_t number);
+void sim_clear(struct sim *s);
 
 /* ---- what a scenario leaves of a time: replay_left.c ---- */
 
