@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "import/flight_int.h"
+#include "import/scan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,10 +35,7 @@ void flight_free(struct flight *f)
 
 bool flight_is_json(const char *head, size_t size)
 {
-    size_t i = 0;
-    while (i < size && strchr(" \t\r\n", head[i]) && head[i])
-        i++;
-    return i < size && head[i] == '{' &&
+    return scan_begin(head, size) == '{' &&
            (memmem(head, size, "\"pg_config\"", 11) || memmem(head, size, "\"collective_seq_id\"", 19) ||
             memmem(head, size, "\"nccl_comm_state\"", 17));
 }

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/unit.h"
+#include "import/scan.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -53,10 +54,7 @@ void inspector_free(struct inspector *p)
 
 bool inspector_is(const char *head, size_t size)
 {
-    size_t i = 0;
-    while (i < size && head[i] && strchr(" \t\r\n", head[i]))
-        i++;
-    return i < size && head[i] == '{' &&
+    return scan_begin(head, size) == '{' &&
            (memmem(head, size, "\"inspector_output_format_version\"", 33) ||
             (memmem(head, size, "\"coll_perf\"", 11) && memmem(head, size, "\"coll_busbw_gbs\"", 16)));
 }

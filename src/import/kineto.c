@@ -19,15 +19,12 @@ static bool has(const char *head, size_t size, const char *word)
 
 static bool recognise(const char *head, size_t size)
 {
-    static const char mark[] = "\xef\xbb\xbf";
-    size_t i = size >= 3 && !memcmp(head, mark, 3) ? 3 : 0;
-    while (i < size && strchr(" \t\r\n", head[i]) && head[i])
-        i++;
-    if (i == size || (head[i] != '{' && head[i] != '['))
+    char begin = scan_begin(head, size);
+    if (begin != '{' && begin != '[')
         return false;
     if (has(head, size, "\"traceEvents\""))
         return true;
-    if (head[i] == '[')
+    if (begin == '[')
         return has(head, size, "\"ph\"") && has(head, size, "\"ts\"");
     return has(head, size, "\"schemaVersion\"") &&
            (has(head, size, "\"deviceProperties\"") || has(head, size, "\"distributedInfo\""));

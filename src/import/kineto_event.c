@@ -348,19 +348,15 @@ static bool begins(const struct kineto *k, const struct event_in *ev, const char
     return ev->name.len >= n && !memcmp(text_at(k, ev->name), prefix, n);
 }
 
-/* torch.utils.data names its iterator: enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ */
 static void take_loader(struct kineto *k, const struct event_in *ev, uint32_t thread, int64_t t0,
                         int64_t ns)
 {
     const char *name = text_at(k, ev->name);
-    if (!begins(k, ev, "enumerate(Data")) /* DataLoader, DataPipe */
+    if (!begins(k, ev, TRACE_LOADER))
         return;
     bool workers = contains(name, ev->name.len, "MultiProcessing");
     k->single_loader |= !workers;
-    trace_range(k->trace, thread, CAUSE_PREPARE,
-                sink_resource(k->sink, workers ? "the DataLoader's workers"
-                                               : "the DataLoader in the training thread"),
-                t0, ns);
+    trace_range(k->trace, thread, CAUSE_PREPARE, trace_loader(k->trace, workers), t0, ns);
 }
 
 /* Traces of 2021 call annotations operators: ranges around many of them that tell of no work themselves. */

@@ -266,7 +266,7 @@ static enum range_kind kind_of(const char *name, bool is_operator)
     if (is_operator || !strncmp(name, "aten::", 6))
         return RANGE_OPERATOR;
     squeeze(name, plain, sizeof(plain));
-    if (!strncmp(name, "enumerate(Data", 14) || has_word(plain, loads))
+    if (!strncmp(name, TRACE_LOADER, strlen(TRACE_LOADER)) || has_word(plain, loads))
         return RANGE_LOADER;
     if (has_word(plain, saves))
         return RANGE_CHECKPOINT;
@@ -278,11 +278,10 @@ static enum range_kind kind_of(const char *name, bool is_operator)
 static uint32_t loader_resource(struct nsys *n, const char *name)
 {
     char text[128];
-    if (!strncmp(name, "enumerate(Data", 14)) {
+    if (!strncmp(name, TRACE_LOADER, strlen(TRACE_LOADER))) {
         bool workers = strstr(name, "MultiProcessing");
         n->single_loader |= !workers;
-        return sink_resource(n->sink, workers ? "the DataLoader's workers"
-                                              : "the DataLoader in the training thread");
+        return trace_loader(n->trace, workers);
     }
     snprintf(text, sizeof(text), "range \"%.90s\"", name);
     return sink_resource(n->sink, text);

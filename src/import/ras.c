@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "import/ras.h"
 
+#include "import/scan.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,10 +35,7 @@ static void text(struct out *o, const char *kind, const char *subject, const cha
 
 bool ras_is_json(const char *head, size_t size)
 {
-    size_t i = 0;
-    while (i < size && head[i] && strchr(" \t\r\n", head[i]))
-        i++;
-    return i < size && head[i] == '{' && memmem(head, size, "\"nccl_version\"", 14) &&
+    return scan_begin(head, size) == '{' && memmem(head, size, "\"nccl_version\"", 14) &&
            memmem(head, size, "\"communicators", 14);
 }
 

@@ -57,6 +57,9 @@ struct scan {
     uint64_t in_object[SCAN_DEPTH_MAX / 64];
 };
 
+/* The first byte of a JSON text that is neither white space nor a byte order mark; NUL: there is none. */
+char scan_begin(const char *head, size_t size);
+
 /* source is borrowed; error must not be NULL and is filled at the first SCAN_ERROR. */
 void scan_init(struct scan *s, struct source *source, struct error *error);
 void scan_clear(struct scan *s);

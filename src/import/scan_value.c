@@ -5,6 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+char scan_begin(const char *head, size_t size)
+{
+    size_t i = size >= 3 && !memcmp(head, "\xef\xbb\xbf", 3) ? 3 : 0;
+    while (i < size && head[i] && strchr(" \t\r\n", head[i]))
+        i++;
+    return i < size ? head[i] : '\0';
+}
+
 /* ---- texts ---- */
 
 static unsigned hex(const char *p)

@@ -192,6 +192,12 @@ void trace_range(struct trace *t, uint32_t thread, enum cause cause, uint32_t re
         t->failed = !add_op(&t->thread[thread].range, &op);
 }
 
+uint32_t trace_loader(struct trace *t, bool workers)
+{
+    return sink_resource(t->sink, workers ? "the DataLoader's workers"
+                                          : "the DataLoader in the training thread");
+}
+
 size_t trace_spans(const struct trace *t)
 {
     return t->spans_all;

@@ -58,6 +58,11 @@ void trace_code(struct trace *t, uint32_t thread, uint32_t resource, int64_t t0,
 void trace_range(struct trace *t, uint32_t thread, enum cause cause, uint32_t resource, int64_t t0,
                  int64_t ns);
 
+/* torch.utils.data names the range around its iterator: enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ */
+#define TRACE_LOADER "enumerate(Data" /* DataLoader, DataPipe */
+/* The resource of such a range, in the sink. */
+uint32_t trace_loader(struct trace *t, bool workers);
+
 /* Correlations count per process, and spans tell theirs. Before the first call or span. */
 void trace_by_process(struct trace *t);
 

@@ -246,6 +246,7 @@ static void test_ras(void **state)
     struct error e = {0};
     (void)state;
     assert_true(ras_is_json(text, sizeof(text) - 1));
+    assert_false(ras_is_json(text + 1, sizeof(text) - 2));
     assert_int_equal(ras_facts(parse(&v, text), "ras.json", facts_add, &all, &e), 0);
     HAS(&all, "ras||version|2.28.9|ras.json");
     HAS(&all, "ras||missing|1");
