@@ -26,27 +26,29 @@ static const char *root_of(const char *root)
     return root ? root : "";
 }
 
-static void add_step(struct fix_plan *p, const char *root, const struct knob *knob,
-                     const struct fix_step *wanted)
+static int add_step(struct fix_plan *p, const char *root, const struct knob *knob,
+                    const struct fix_step *wanted, struct error *e)
 {
     struct fix_step s = *wanted;
-    struct error e = {0};
+    struct error unread = {0};
     for (size_t i = 0; i < p->count; i++)
         if (!strcmp(p->steps[i].knob, s.knob) && !strcmp(p->steps[i].target, s.target))
-            return;
-    if (knob->get(root, s.target, s.before, &e)) {
+            return STATUS_OK;
+    if (knob->get(root, s.target, s.before, &unread)) {
         s.state = FIX_FAILED;
-        str_copy(s.why, sizeof(s.why), e.text);
+        str_copy(s.why, sizeof(s.why), unread.text);
     } else if (!strcmp(s.before, s.after)) {
         s.state = FIX_KEPT;
     }
-    add(p, &s);
+    return add(p, &s) ? STATUS_OK : error_set(e, STATUS_MEMORY, "out of memory");
 }
 
 struct spread {
     struct fix_plan *plan;
     const char *root;
     const struct fix_step *step;
+    int status; /* the first failure */
+    struct error *e;
 };
 
 /* "governor all VALUE" is a file for each core. */
@@ -62,8 +64,10 @@ static void each_cpu(void *arg, const char *name)
     struct str path = {0};
     str_addf(&path, "/sys/devices/system/cpu/%s/cpufreq/scaling_governor", name);
     str_copy(step.target, sizeof(step.target), str_text(&path));
-    if (!path.failed && rootfs_exists(s->root, step.target))
-        add_step(s->plan, s->root, &knob_sysfs, &step);
+    if (path.failed && !s->status)
+        s->status = error_set(s->e, STATUS_MEMORY, "out of memory");
+    else if (!s->status && rootfs_exists(s->root, step.target))
+        s->status = add_step(s->plan, s->root, &knob_sysfs, &step, s->e);
     str_clear(&path);
 }
 
@@ -84,8 +88,7 @@ static int plan_limit(struct fix_plan *p, const struct fix_context *c, struct fi
         str_copy(s->after, sizeof(s->after), str_text(&text));
         str_clear(&text);
     }
-    add_step(p, root_of(c->root), &knob_limit, s);
-    return STATUS_OK;
+    return add_step(p, root_of(c->root), &knob_limit, s, e);
 }
 
 int fix_plan_add(struct fix_plan *p, const struct fix_context *c, const char *finding,
@@ -106,17 +109,16 @@ int fix_plan_add(struct fix_plan *p, const struct fix_context *c, const char *fi
     str_copy(s.finding, sizeof(s.finding), finding);
     p->dry |= root[0] != '\0';
     if (!strcmp(s.knob, "governor") && !strcmp(s.target, "all")) {
-        struct spread spread = {p, root, &s};
+        struct spread spread = {p, root, &s, STATUS_OK, e};
         rootfs_each(root, "/sys/devices/system/cpu", each_cpu, &spread);
-        return STATUS_OK;
+        return spread.status;
     }
     if (!strcmp(s.knob, "limit"))
         return plan_limit(p, c, &s, e);
     const struct knob *knob = knob_find(s.knob, verb);
     if (!knob || !knob->may(s.target, s.after))
         return error_set(e, STATUS_INPUT, "\"%s\" is nothing that --fix may do", text);
-    add_step(p, root, knob, &s);
-    return STATUS_OK;
+    return add_step(p, root, knob, &s, e);
 }
 
 void fix_plan_clear(struct fix_plan *p)

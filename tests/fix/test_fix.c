@@ -2,6 +2,7 @@
 /* Plan, apply, verify, undo: knobs are files of a made-up /sys, and limits of a child process. */
 #include "fix/fix.h"
 
+#include "base/mem.h"
 #include "base/rootfs.h"
 #include "fix/blank.h"
 #include "fix/journal.h"
@@ -97,6 +98,22 @@ static void undo(struct fix_plan *p)
     *p = (struct fix_plan){0};
     if (fix_undo(&j, p, &e))
         fail_msg("%s", e.text);
+}
+
+/* A step that cannot be kept is told, not left out. */
+static void test_no_memory_for_a_step(void **state)
+{
+    static const char *const steps[] = {"sysfs " AHEAD " 4096", "governor all performance"};
+    struct fix_context c = {.root = root};
+    for (size_t i = 0; i < 2; i++) {
+        struct fix_plan p = {0};
+        struct error e = {0};
+        mem_fail_after(0);
+        int status = fix_plan_add(&p, &c, "a-rule", steps[i], &e);
+        mem_fail_after(-1);
+        assert_int_equal(status, STATUS_MEMORY);
+        fix_plan_clear(&p);
+    }
 }
 
 static void test_there_and_back(void **state)
@@ -445,6 +462,7 @@ static void test_no_disk_is_blank_but_a_blank_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_no_memory_for_a_step),
         TEST(test_there_and_back),
         TEST(test_what_has_its_value_is_kept),
         TEST(test_a_change_since_is_left_alone),
