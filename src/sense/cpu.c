@@ -269,7 +269,8 @@ static void clock_facts(struct cpu *c, struct out *o)
         const char *file, *name;
     } texts[] = {{"scaling_driver", "scaling_driver"},
                  {"energy_performance_preference", "energy_preference"}},
-      khz[] = {{"scaling_max_freq", "clock_allowed"}, {"cpuinfo_max_freq", "clock_max"}};
+      khz[] = {{"scaling_max_freq", "clock_allowed"}, {"cpuinfo_max_freq", "clock_max"}},
+      cores[] = {{"present", "cores_present"}, {"online", "cores_online"}};
     char path[128], line[64], list[4096];
     int64_t v;
     o->source = "/sys/devices/system/cpu";
@@ -283,10 +284,14 @@ static void clock_facts(struct cpu *c, struct out *o)
         if (rootfs_int(c->o.root, path, &v) && v > 0)
             out_number(o, khz[i].name, (double)v * HZ_PER_KHZ, "Hz");
     }
-    if (rootfs_line(c->o.root, "/sys/devices/system/cpu/present", list, sizeof(list)))
-        out_number(o, "cores_present", text_cpu_list(list, NULL, 0), "count");
-    if (rootfs_line(c->o.root, "/sys/devices/system/cpu/online", list, sizeof(list)))
-        out_number(o, "cores_online", text_cpu_list(list, NULL, 0), "count");
+    for (size_t i = 0; i < sizeof(cores) / sizeof(cores[0]); i++) {
+        unsigned count = 0; /* of a list that makes no sense, too */
+        snprintf(path, sizeof(path), "/sys/devices/system/cpu/%s", cores[i].file);
+        if (rootfs_line(c->o.root, path, list, sizeof(list)))
+            count = text_cpu_list(list, NULL, 0);
+        if (count)
+            out_number(o, cores[i].name, count, "count");
+    }
     if (rootfs_line(c->o.root, "/sys/devices/system/cpu/smt/control", line, sizeof(line)))
         out_text(o, "smt", line);
 }

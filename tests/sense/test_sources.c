@@ -289,6 +289,8 @@ static void test_hostile(void **state)
     struct bag b = {0};
     read_dump(&b, "hostile", "hostile", 5);
     near(&b, "cpu", "", "cores", 2);
+    absent(&b, "cpu", "", "cores_present");
+    absent(&b, "cpu", "", "cores_online");
     absent(&b, "job", "", "affinity_cores");
     absent(&b, "job", "", "cgroup_quota_cores");
     absent(&b, "memory", "", "total");
