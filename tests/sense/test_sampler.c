@@ -4,11 +4,11 @@
 #include "base/unit.h"
 #include "sense/sampler.h"
 #include "sense/sampler_int.h"
+#include "user.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -23,34 +23,11 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
-#define NOBODY 65534
 #define SAMPLED (1500 * NS_PER_MS)
 #define TASKS 64
-
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * NS_PER_S + t.tv_nsec;
-}
-
-static void sleep_ns(int64_t ns)
-{
-    struct timespec t = {ns / NS_PER_S, ns % NS_PER_S};
-    nanosleep(&t, NULL);
-}
-
-/* Becomes an ordinary user that may look at its own processes, as setpriv + exec would. */
-static void become_user(void)
-{
-    if (geteuid() == 0 && (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY)))
-        _exit(90);
-    prctl(PR_SET_DUMPABLE, 1);
-}
 
 /* ---- the job: one process with a named thread for each thing to wait on, and helpers ---- */
 

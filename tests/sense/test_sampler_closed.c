@@ -3,9 +3,9 @@
  * connections had carried is told after they have ended. */
 #include "base/unit.h"
 #include "sense/sampler.h"
+#include "user.h"
 
 #include <arpa/inet.h>
-#include <grp.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -17,29 +17,14 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
-#define NOBODY 65534
 #define REPLY 40000
 #define REQUEST 64
 #define ENDS 3
 #define WATCHED (1500 * NS_PER_MS) /* and, on a busy machine, until there are so many ends, at most: */
 #define WATCHED_MAX (60 * NS_PER_S)
-
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * NS_PER_S + t.tv_nsec;
-}
-
-static void sleep_ns(int64_t ns)
-{
-    struct timespec t = {ns / NS_PER_S, ns % NS_PER_S};
-    nanosleep(&t, NULL);
-}
 
 static void serve(int listener)
 {
@@ -125,9 +110,7 @@ static int watch(pid_t job)
 
 static void as_user(int listener, const struct sockaddr_in *to)
 {
-    if (geteuid() == 0 && (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY)))
-        _exit(90);
-    prctl(PR_SET_DUMPABLE, 1);
+    become_user();
     pid_t server = fork();
     if (!server)
         serve(listener);
