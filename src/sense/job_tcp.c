@@ -94,6 +94,7 @@ static bool ask(int fd, uint8_t family, struct look *k)
     return sock_diag_ask(fd, &q, sizeof(q), take, k);
 }
 
+/* All or nothing: a connection that the first look missed would count whole at the next. */
 static bool look_at_sockets(struct look *k)
 {
     struct timeval wait = {0, ANSWER_MS * 1000};
@@ -101,9 +102,9 @@ static bool look_at_sockets(struct look *k)
     if (fd < 0)
         return false;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
-    bool four = ask(fd, AF_INET, k), six = ask(fd, AF_INET6, k);
+    bool all = ask(fd, AF_INET, k) && ask(fd, AF_INET6, k);
     close(fd);
-    return four || six;
+    return all;
 }
 
 struct descriptors {
