@@ -19,6 +19,7 @@ struct operation {
     uint64_t count;
     double bytes, seconds, busbw_sum, busbw_min, busbw_max;
     uint64_t busbw_count;
+    bool sized; /* any line told its bytes */
 };
 
 struct inspector {
@@ -29,7 +30,8 @@ struct inspector {
     uint32_t comm, version; /* of the last header */
     int64_t ranks;
     double dropped;
-    uint64_t records, skipped;
+    uint64_t records, skipped, beyond;
+    bool dumped; /* any line told what was dropped */
     bool failed;
 };
 
@@ -81,6 +83,7 @@ static void take_header(struct inspector *p, const struct value *line)
         p->version = intern_put(&p->texts, version);
     if (host)
         p->failed |= !map_put(&p->host_of, intern_put(&p->texts, host), 1);
+    p->dumped |= dump != NULL;
     p->dropped += value_number(value_get(dump, "coll_dropped_since_last_dump"), 0) +
                   value_number(value_get(dump, "p2p_dropped_since_last_dump"), 0);
 }
@@ -99,6 +102,7 @@ static struct operation *operation_of(struct inspector *p, const char *name)
                   sizeof(*p->operations)) ||
         !map_put(&p->operation_of, text, p->operation_count)) {
         p->failed |= p->operation_count < OPERATIONS_MAX;
+        p->beyond++;
         return NULL;
     }
     struct operation *o = &p->operations[p->operation_count++];
@@ -106,7 +110,7 @@ static struct operation *operation_of(struct inspector *p, const char *name)
     return o;
 }
 
-/* `perf` is coll_perf or p2p_perf; its keys begin with `prefix`. */
+/* `perf` is coll_perf or p2p_perf; keys: of its bytes, microseconds and bus bandwidth. False: it tells no time. */
 static bool take_perf(struct inspector *p, const struct value *perf, const char *name,
                       const char *const keys[3])
 {
@@ -117,9 +121,11 @@ static bool take_perf(struct inspector *p, const struct value *perf, const char 
         return false;
     struct operation *o = operation_of(p, name);
     if (!o)
-        return false;
+        return true; /* counted as beyond what is kept */
+    p->records++;
     o->count++;
     o->seconds += us / (double)(NS_PER_S / NS_PER_US);
+    o->sized |= bytes >= 0;
     o->bytes += bytes > 0 ? bytes : 0;
     if (busbw >= 0 && isfinite(busbw)) {
         o->busbw_sum += busbw * BYTES_PER_GB;
@@ -138,11 +144,9 @@ void inspector_line(struct inspector *p, const struct value *line)
                                            "p2p_busbw_gbs"};
     const struct value *coll = value_get(line, "coll_perf"), *p2p = value_get(line, "p2p_perf");
     take_header(p, line);
-    if (coll && take_perf(p, coll, value_text(value_get(coll, "coll"), NULL), coll_keys))
-        p->records++;
-    else if (p2p && take_perf(p, p2p, value_text(value_get(p2p, "p2p"), NULL), p2p_keys))
-        p->records++;
-    else if (coll || p2p || !(value_get(line, "header") || value_get(line, "proxy_trace")))
+    bool taken = (coll && take_perf(p, coll, value_text(value_get(coll, "coll"), NULL), coll_keys)) ||
+                 (p2p && take_perf(p, p2p, value_text(value_get(p2p, "p2p"), NULL), p2p_keys));
+    if (!taken && (coll || p2p || !(value_get(line, "header") || value_get(line, "proxy_trace"))))
         p->skipped++;
 }
 
@@ -154,6 +158,11 @@ uint64_t inspector_records(const struct inspector *p)
 uint64_t inspector_skipped(const struct inspector *p)
 {
     return p->skipped;
+}
+
+uint64_t inspector_beyond(const struct inspector *p)
+{
+    return p->beyond;
 }
 
 struct out {
@@ -178,7 +187,8 @@ int inspector_facts(const struct inspector *p, fact_fn fn, void *arg, struct err
         const struct operation *op = &p->operations[i];
         const char *subject = intern_text(&p->texts, op->subject);
         number(&o, subject, "count", (double)op->count, "count");
-        number(&o, subject, "bytes", op->bytes, "bytes");
+        if (op->sized)
+            number(&o, subject, "bytes", op->bytes, "bytes");
         number(&o, subject, "seconds", op->seconds, "s");
         if (!op->busbw_count)
             continue;
@@ -190,7 +200,8 @@ int inspector_facts(const struct inspector *p, fact_fn fn, void *arg, struct err
         number(&o, "", "ranks", (double)p->ranks, "count");
     if (p->host_of.count)
         number(&o, "", "hosts", (double)p->host_of.count, "count");
-    number(&o, "", "dropped", p->dropped, "count");
+    if (p->dumped)
+        number(&o, "", "dropped", p->dropped, "count");
     if (p->version && !o.status) {
         struct fact f = {"inspector", "", "version", intern_text(&p->texts, p->version), NAN, "",
                          "NCCL Inspector"};

@@ -20,7 +20,7 @@ static int set_read(void *set, struct source *source, struct sink *sink, struct 
     struct values v = {0};
     char *line;
     size_t len;
-    uint64_t before = inspector_skipped(set), broken = 0;
+    uint64_t skipped = inspector_skipped(set), beyond = inspector_beyond(set), broken = 0;
     int status;
     sink_tool(sink, "NCCL Inspector");
     inspector_begin(set);
@@ -35,7 +35,8 @@ static int set_read(void *set, struct source *source, struct sink *sink, struct 
     }
     values_clear(&v);
     sink_skip(sink, "lines that are no JSON object (cut off, or of another writer)", broken);
-    sink_skip(sink, "lines without a collective or without its time", inspector_skipped(set) - before);
+    sink_skip(sink, "lines without a collective or without its time", inspector_skipped(set) - skipped);
+    sink_skip(sink, "lines of operations beyond the 4096th", inspector_beyond(set) - beyond);
     if (!status && !inspector_records(set))
         status = error_set(e, STATUS_INPUT, "\"%s\": no line of NCCL Inspector tells a collective",
                            source_path(source));

@@ -308,6 +308,32 @@ static void test_inspector(void **state)
     values_clear(&v);
 }
 
+/* A writer that tells no size and no losses has not told zero. */
+static void test_inspector_tells_less(void **state)
+{
+    struct values v = {0};
+    struct facts all = {0};
+    struct inspector *p = inspector_new();
+    (void)state;
+    inspector_begin(p);
+    inspector_line(p, parse(&v, "{\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_exec_time_us\":5}}"));
+    for (int i = 0; i < 4096; i++) {
+        char line[96];
+        snprintf(line, sizeof(line), "{\"p2p_perf\":{\"p2p\":\"Send %d\",\"p2p_exec_time_us\":5}}", i);
+        inspector_line(p, parse(&v, line));
+    }
+    assert_int_equal(inspector_records(p), 4096);
+    assert_int_equal(inspector_skipped(p), 0);
+    assert_int_equal(inspector_beyond(p), 1);
+    assert_int_equal(inspector_facts(p, facts_add, &all, NULL), 0);
+    HAS(&all, "inspector|AllReduce|count|1");
+    HAS_NOT(&all, "inspector|AllReduce|bytes|");
+    HAS_NOT(&all, "inspector||dropped|");
+    inspector_free(p);
+    facts_clear(&all);
+    values_clear(&v);
+}
+
 static int ignore(void *arg, const struct fact *f)
 {
     (void)arg, (void)f;
@@ -347,7 +373,8 @@ int main(void)
         cmocka_unit_test(test_quiet),        cmocka_unit_test(test_no_dump),
         cmocka_unit_test(test_pickle_code),  cmocka_unit_test(test_pickle_bad),
         cmocka_unit_test(test_pickle_values), cmocka_unit_test(test_ras),
-        cmocka_unit_test(test_inspector),    cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_inspector),    cmocka_unit_test(test_inspector_tells_less),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
