@@ -11,7 +11,6 @@
  * Prints MB/s of the medians and the medians of the ratios within rounds; the last lines are for
  * bench.py. Times are CPU-bound: give it a core of its own.
  */
-#include "base/mem.h"
 #include "base/unit.h"
 #include "import/import.h"
 #include "import/scan.h"
@@ -180,8 +179,7 @@ int main(int argc, char **argv)
     printf("  yajl %.0f MB/s, scan %.0f, import %.0f, gzip %.0f, inflate %.0f\n",
            mb / median(yajl, rounds), mb / median(scan, rounds), mb / median(import, rounds),
            mb / median(gzip, rounds), mb / median(inflate, rounds));
-    printf("scan_of_yajl %.3f\nimport_of_yajl %.3f\ngzip_of_slower %.3f\npeak_mib %.1f\n",
-           ratio(yajl, scan, rounds), ratio(yajl, import, rounds), ratio(slower, gzip, rounds),
-           mem_peak_bytes() / (double)MIB);
+    printf("scan_of_yajl %.3f\nimport_of_yajl %.3f\ngzip_of_slower %.3f\n",
+           ratio(yajl, scan, rounds), ratio(yajl, import, rounds), ratio(slower, gzip, rounds));
     return 0;
 }
