@@ -74,14 +74,23 @@ static int look(struct source *s, struct error *e)
     return STATUS_OK;
 }
 
-int source_open(const char *path, struct source **ret, struct error *e)
+static struct source *new_source(const char *path, struct error *e)
 {
     struct source *s = mem_zalloc(sizeof(*s));
     if (!s || !(s->path = mem_strdup(path))) {
         free(s);
-        return error_set(e, STATUS_MEMORY, "\"%s\": out of memory", path);
+        error_set(e, STATUS_MEMORY, "\"%s\": out of memory", path);
+        return NULL;
     }
     s->fd = -1;
+    return s;
+}
+
+int source_open(const char *path, struct source **ret, struct error *e)
+{
+    struct source *s = new_source(path, e);
+    if (!s)
+        return STATUS_MEMORY;
     int status = look(s, e);
     if (status)
         source_close(s);
@@ -93,12 +102,9 @@ int source_open(const char *path, struct source **ret, struct error *e)
 int source_of_bytes(const char *name, const char *bytes, size_t size, struct source **ret,
                   struct error *e)
 {
-    struct source *s = mem_zalloc(sizeof(*s));
-    if (!s || !(s->path = mem_strdup(name))) {
-        free(s);
-        return error_set(e, STATUS_MEMORY, "\"%s\": out of memory", name);
-    }
-    s->fd = -1;
+    struct source *s = new_source(name, e);
+    if (!s)
+        return STATUS_MEMORY;
     s->head = bytes;
     s->head_size = size;
     s->ended = true; /* nothing comes after the head */

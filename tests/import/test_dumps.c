@@ -334,12 +334,6 @@ static void test_inspector_tells_less(void **state)
     values_clear(&v);
 }
 
-static int ignore(void *arg, const struct fact *f)
-{
-    (void)arg, (void)f;
-    return 0;
-}
-
 /* Each allocation fails once: a status, no crash. */
 static void test_no_memory(void **state)
 {
@@ -354,7 +348,7 @@ static void test_no_memory(void **state)
         const struct value *dump = f ? pickle_read(&v, bytes, size, "x", &e) : NULL;
         int status = dump ? flight_add(f, dump, 0, "x", &e) : STATUS_MEMORY;
         if (!status)
-            status = flight_facts(f, ignore, NULL, &e);
+            status = flight_facts(f, facts_ignore, NULL, &e);
         mem_fail_after(-1);
         flight_free(f);
         values_clear(&v);
