@@ -24,6 +24,8 @@ struct entry {
 
 struct dump {
     struct intern paths;
+    struct intern above; /* paths that others lie below, the first above_count; then those asked about */
+    size_t above_count;
     struct entry *entries; /* owned; by number - 1 */
     size_t count, cap;
     struct str facts, sizes;
@@ -47,6 +49,7 @@ void dump_free(struct dump *d)
     }
     free(d->entries);
     intern_clear(&d->paths);
+    intern_clear(&d->above);
     str_clear(&d->facts);
     str_clear(&d->sizes);
     anonymous_clear(&d->names);
@@ -131,16 +134,30 @@ void dump_fact(struct dump *d, const struct fact *f)
                  f->unit, f->source);
 }
 
-/* Does another path lie below this one? It is a folder then, whatever it was looked at as. */
-static bool is_above(const struct dump *d, const char *path)
+/* Learns which paths have others below them. */
+static void find_above(struct dump *d)
 {
-    size_t n = strlen(path);
+    char prefix[PATH_MAX];
     for (size_t i = 0; i < d->count; i++) {
-        const char *other = d->paths.texts[i];
-        if (!strncmp(other, path, n) && other[n] == '/')
-            return true;
+        if (!str_copy(prefix, sizeof(prefix), d->paths.texts[i]))
+            continue;
+        for (char *slash; (slash = strrchr(prefix + 1, '/'));) {
+            size_t known = d->above.count;
+            *slash = '\0';
+            d->failed |= !intern_put(&d->above, prefix);
+            if (d->above.count == known)
+                break; /* those above it are known too */
+        }
     }
-    return false;
+    d->above_count = d->above.count;
+}
+
+/* Does another path lie below this one? It is a folder then, whatever it was looked at as. */
+static bool is_above(struct dump *d, const char *path)
+{
+    uint32_t n = intern_put(&d->above, path);
+    d->failed |= !n;
+    return n && n <= d->above_count;
 }
 
 /* "/proc/123/comm": of a process that nothing else is known of. Its number; 0 no such path. */
@@ -278,6 +295,7 @@ void dump_write(struct dump *d, const struct survey_options *o, const struct sur
     struct str head = {0};
     uint64_t v;
     d->names.host = host;
+    find_above(d);
     mark_kept(d, &kept);
     if (seen_now->pid)
         str_addf(&head, "pid %u\n", seen_now->pid);
