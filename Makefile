@@ -14,8 +14,10 @@ SOURCES := git ls-files '*.c' '*.h'
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
 
+# A setup that was killed leaves a folder that meson does not set up again.
 $(BUILD)/build.ninja:
 	@tools/need.sh $(PACKAGES) -- $(WAIT_CHAIN)
+	@rm -rf $(BUILD)/meson-private
 	@meson setup $(BUILD)
 
 deps:

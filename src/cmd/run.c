@@ -45,7 +45,7 @@ static const char help_text[] =
     "\n"
     "examples:\n"
     "  gpufeed run -- python3 train.py\n"
-    "  gpufeed run --price 28 --currency EUR -o job.gpufeed -- torchrun --nproc-per-node 8 t.py\n"
+    "  gpufeed run --price 28 --currency EUR -o job.gpufeed -- torchrun --nproc_per_node 8 t.py\n"
     "  gpufeed run --simulate -- ./job\n";
 
 struct run_options {

@@ -104,13 +104,14 @@ static int remove_beside(const char *path, const char *suffix, struct error *e)
 /*
  * Write-ahead log with its index on the heap: no third file, and a kill or a
  * full disk leaves a valid prefix. Nothing is synced: a recording need not
- * outlive a crash of the machine, and must not wait for a slow disk.
+ * outlive a crash of the machine, and must not wait for a slow disk. Each commit
+ * goes on into the file itself: who copies the one file after a kill has it all.
  */
 static const char setup_sql[] = "PRAGMA locking_mode = EXCLUSIVE;"
                                 "PRAGMA page_size = 4096;"
                                 "PRAGMA journal_mode = WAL;"
                                 "PRAGMA synchronous = OFF;"
-                                "PRAGMA wal_autocheckpoint = 256;"
+                                "PRAGMA wal_autocheckpoint = 1;"
                                 "PRAGMA temp_store = MEMORY;"
                                 "PRAGMA cache_size = -512;";
 

@@ -221,6 +221,11 @@ def test_killed_gpufeed_costs_two_seconds_and_no_job(folder):
         lost = (killed - told["started_ns"]) / 1e9 - j["span_seconds"]
         assert lost <= 2, f"{lost:.2f} s are lost"
         assert gf.share(j, "compute") > 0.2, j
+
+        alone = folder / f"alone-{at.name}"
+        shutil.copy(at, alone)
+        span = gf.report(alone)["span_seconds"]
+        assert abs(span - j["span_seconds"]) < 1, f"the one file copied away holds {span} s"
         facts.append(gf.evidence(j, "cores allowed") + [e for e in j["evidence"] if e["name"].startswith("kernel launches")])
     assert len(facts[-1]) == 2, "what was known by then is written, too: " + str(facts)
 

@@ -203,8 +203,8 @@ static void test_counts_and_joins(void **state)
     assert_int_equal(r.seen.pageable, 1);
     assert_int_equal(r.seen.sync_copies, 1);
     assert_int_equal(r.seen.calls[CALL_SYNC], 30);
-    /* 30 kernels of 1 ms */
-    assert_true(r.seen.compute_ns >= 30 * NS_PER_MS && r.seen.compute_ns < 33 * NS_PER_MS);
+    /* 30 kernels of at least 1 ms, one after another within what the device did */
+    assert_true(r.seen.compute_ns >= 30 * NS_PER_MS && r.seen.compute_ns <= r.seen.last_t1 - r.seen.first_t0);
     const struct probe_accelerator *a = probe_rings_accelerator(r.rings, 0);
     assert_true(a->simulated && strncmp(a->id, "sim-GPU-", 8) == 0);
     assert_string_equal(a->id + strlen(a->id) - 2, ":0");
