@@ -47,7 +47,7 @@ void sim_config_read(struct sim_config *config)
     if (dir && *dir && strlen(dir) < sizeof(config->dir))
         snprintf(config->dir, sizeof(config->dir), "%s", dir);
     else
-        snprintf(config->dir, sizeof(config->dir), "/dev/shm/gpufeed-sim-%u", (unsigned)getuid());
+        snprintf(config->dir, sizeof(config->dir), SIM_FOLDERS "%u", (unsigned)getuid());
 }
 
 void sim_device_uuid(int index, uint8_t uuid[16])

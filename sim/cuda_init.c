@@ -25,7 +25,7 @@ static void after_fork(void)
 static void at_exit(void)
 {
     if (sim.share_path[0] && sim.share_pid == getpid())
-        unlink(sim.share_path);
+        share_remove(sim.config.dir, sim.share_path);
 }
 
 static abi_cu_result init_devices(void)

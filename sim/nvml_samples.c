@@ -38,7 +38,7 @@ void nvml_view(struct share_view *view)
 
     /* Unless a folder is given, those of all users that may be read: as the real library sees the
      * work of all. */
-    share_view_open(view, dir && *dir && config ? config->dir : "/dev/shm/gpufeed-sim-*");
+    share_view_open(view, dir && *dir && config ? config->dir : SIM_FOLDERS "*");
 }
 
 unsigned nvml_busy_percent(const struct share_view *view, const struct share_process *process,

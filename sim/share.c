@@ -16,6 +16,7 @@
 #include "clock.h"
 
 #define GRANULE_NS NS_PER_MS
+#define FOLDER_TRIES 100
 #define BUSY_MASK ((UINT64_C(1) << SHARE_BUSY_BITS) - 1)
 /* Granules kept behind now, so that work far ahead never overwrites what a reader looks at. */
 #define KEEP_BEHIND 4096
@@ -39,14 +40,32 @@ static uint64_t start_ticks(pid_t pid)
     return at ? strtoull(at + 1, NULL, 10) : 0;
 }
 
+/* Fails, as it should, while another process has its file there. */
+static void remove_folder(const char *dir)
+{
+    if (!strncmp(dir, SIM_FOLDERS, strlen(SIM_FOLDERS)))
+        rmdir(dir);
+}
+
+void share_remove(const char *dir, const char *path)
+{
+    unlink(path);
+    remove_folder(dir);
+}
+
 struct share_file *share_create(const char *dir, char path[300])
 {
     struct share_file *file = MAP_FAILED;
+    int fd = -1;
 
-    mkdir(dir, 0700);
     snprintf(path, 300, "%s/%d.sim", dir, (int)getpid());
-    unlink(path);
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+    for (int i = 0; i < FOLDER_TRIES && fd < 0; i++) { /* the last to leave may take it away again */
+        mkdir(dir, 0700);
+        unlink(path);
+        fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+        if (fd < 0 && errno != ENOENT)
+            break;
+    }
     if (fd >= 0 && ftruncate(fd, sizeof(*file)) == 0)
         file = mmap(NULL, sizeof(*file), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (fd >= 0)
@@ -140,6 +159,7 @@ static void add_folder(struct share_view *view, const char *path)
     for (struct dirent *entry; (entry = readdir(dir));)
         add_process(view, dirfd(dir), entry->d_name);
     closedir(dir);
+    remove_folder(path); /* of processes that were killed */
 }
 
 void share_view_open(struct share_view *view, const char *pattern)

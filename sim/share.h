@@ -44,6 +44,8 @@ struct share_file {
 /* Creates and maps the file of this process. Without a folder to write it returns anonymous memory
  * that nobody else sees; NULL only when memory is out. `path` (of 300 bytes) is empty then. */
 struct share_file *share_create(const char *dir, char path[300]);
+/* Takes the file away, and its folder with the last one, unless the user has named that. */
+void share_remove(const char *dir, const char *path);
 /* Adds busy time [start, end) of one engine of one device. */
 void share_add_busy(struct share_device *device, enum share_engine engine, int64_t start,
                     int64_t end);

@@ -193,6 +193,38 @@ static void forks_behave(void **state)
     in_child(fork_after_init);
 }
 
+/* Many that come and go: each has its file, and none is left. */
+static void share_a_folder(void)
+{
+    const uid_t user = 3000000000u + (uid_t)getpid(); /* nobody's */
+    char folder[64], path[96];
+    pid_t children[8];
+
+    unsetenv("GPUFEED_SIM_DIR");
+    snprintf(folder, sizeof(folder), "/dev/shm/gpufeed-sim-%u", (unsigned)user);
+    sim_test_open(&t, WITH_CUDA);
+    CHECK(setuid(user) == 0);
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < 8; i++)
+            if ((children[i] = fork()) == 0) {
+                CHECK(t.cuInit(0) == 0);
+                snprintf(path, sizeof(path), "%s/%d.sim", folder, (int)getpid());
+                CHECK(access(path, F_OK) == 0);
+                exit(0);
+            }
+        for (int i = 0; i < 8; i++)
+            CHECK(status_of(children[i]) == 0);
+        CHECK(access(folder, F_OK) != 0);
+    }
+}
+
+static void the_folder_goes_with_the_last(void **state)
+{
+    if (geteuid() != 0)
+        skip(); /* needs a user of its own, whom no other test is */
+    in_child(share_a_folder);
+}
+
 static void costly_launches(void)
 {
     setenv("GPUFEED_SIM_LAUNCH_US", "200", 1);
@@ -234,6 +266,7 @@ int main(void)
         cmocka_unit_test(the_injection_library_is_called),
         cmocka_unit_test(forks_behave),
         cmocka_unit_test(settings_are_honoured),
+        cmocka_unit_test(the_folder_goes_with_the_last),
     };
     return cmocka_run_group_tests_name("sim-process", tests, setup, teardown);
 }
