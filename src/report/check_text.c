@@ -68,21 +68,21 @@ static void put_facts(struct page *p, const struct check_report *c)
     }
 }
 
-/* "no finding; 41 of 62 rules could be judged". */
+/* "this machine: nothing wrong was found, 41 of 62 rules judged; see --verbose": in 80 columns. */
 static void put_sum(struct page *p, const struct check_report *c, bool verbose)
 {
     struct str *s = page_scratch(p);
     size_t n = c->found.finding_count;
     str_addf(s, "%s: ", c->what ? c->what : "this machine");
     if (n)
-        str_addf(s, "%zu finding%s; ", n, n == 1 ? "" : "s");
+        str_addf(s, "%zu finding%s, ", n, n == 1 ? "" : "s");
     else if (c->judged)
-        str_add(s, "nothing wrong was found; ");
+        str_add(s, "nothing wrong was found, ");
     else
-        str_add(s, "nothing is known; ");
-    str_addf(s, "%zu of %zu rules could be judged", c->judged, c->rules);
+        str_add(s, "nothing is known, ");
+    str_addf(s, "%zu of %zu rules judged", c->judged, c->rules);
     if (c->unjudged_count && !verbose)
-        str_add(s, " (--verbose tells what the others lack)");
+        str_add(s, "; see --verbose");
     page_wrap(p, n || !c->judged ? TONE_BOLD : TONE_GOOD, "", str_text(s), LINES_MAX);
 }
 
