@@ -2,6 +2,7 @@
 #include "cmd/check_fix.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "import/machine.h"
 #include "import/nccl_log.h"
 #include "import/source.h"
 #include "measure/dump.h"
@@ -31,8 +32,9 @@ static const char help_text[] =
     "      --nccl-log FILE  what NCCL or RCCL wrote with NCCL_DEBUG=INFO (again: more files)\n"
     "      --vm-size NAME   the size of this cloud machine, where gpufeed cannot tell it\n"
     "      --dump FILE      write what was looked at as a tar archive, without secrets, names and\n"
-    "                       addresses, for a bug report: unpacked, --root reads it\n"
-    "      --root DIR       look at the files of another machine, kept below DIR\n"
+    "                       addresses, for a bug report: --root reads it\n"
+    "      --root WHERE     look at another machine's files: a folder with its proc and sys, or a tar\n"
+    "                       archive (.tar, .tar.gz) such as --dump writes\n"
     "      --interval TIME  watch counters for so long: 1, 500ms, 10s (default: 1s)\n"
     "      --json           as JSON (gpufeed.check/1, doc/check.schema.json)\n"
     "      --verbose        why each finding matters, which rules could not be judged, all facts\n"
@@ -97,6 +99,7 @@ static const struct option long_options[] = {{"pid", required_argument, NULL, 'p
 struct check_command {
     struct show_options show;
     const char *root, *cgroup, *vm_size, *dump;
+    struct machine_files files; /* of root */
     const char *data[DATA_MAX + 1]; /* NULL at the end */
     size_t data_count;
     const char *logs[LOGS_MAX];
@@ -141,7 +144,6 @@ static bool fix_option(struct check_command *o, int option, const char *value)
 static bool own_option(void *arg, int option, const char *value, const char **bad)
 {
     struct check_command *o = arg;
-    struct stat st;
     char *end;
     switch (option) {
     case 'p': {
@@ -153,10 +155,6 @@ static bool own_option(void *arg, int option, const char *value, const char **ba
     }
     case CHECK_ROOT:
         o->root = value;
-        if (stat(value, &st) || !S_ISDIR(st.st_mode))
-            *bad = "--root wants a folder that holds another machine's files (proc, sys, ...)";
-        else if (!rootfs_exists(value, "/proc") && !rootfs_exists(value, "/sys"))
-            *bad = "--root wants a folder that holds another machine's files: this one has neither proc nor sys";
         return true;
     case CHECK_INTERVAL:
         o->interval_ns = unit_parse_ns(value);
@@ -187,6 +185,12 @@ static bool own_option(void *arg, int option, const char *value, const char **ba
     default:
         return fix_option(o, option, value);
     }
+}
+
+/* What is read; NULL: this machine. */
+static const char *root_of(const struct check_command *o)
+{
+    return o->root ? o->files.root : NULL;
 }
 
 static char *what(const struct check_command *o, const struct survey *seen)
@@ -260,7 +264,7 @@ static int look(const struct check_command *o, struct check_report *ret, struct 
 {
     struct keep k = {0};
     struct survey seen;
-    struct survey_options so = {.root = o->root, .pid = o->pid, .interval_ns = o->interval_ns,
+    struct survey_options so = {.root = root_of(o), .pid = o->pid, .interval_ns = o->interval_ns,
                                 .data = o->data_count ? o->data : NULL, .vm_size = o->vm_size};
     struct check_options co = {.rules_dir = o->show.rules, .facts = o->verbose};
     int status = check_new(&k.check, e);
@@ -314,7 +318,7 @@ static int fix(const struct check_command *o, const struct check_report *r)
 {
     struct fix_plan plan;
     struct error e = {0};
-    struct fix_context c = {.root = o->root, .pid = o->pid};
+    struct fix_context c = {.root = root_of(o), .pid = o->pid};
     if (check_fix_run(&o->fix, &c, r, &plan, &e))
         return cmd_fail(&cmd_check, &e);
     int code = print(o, r, &plan);
@@ -357,10 +361,10 @@ static int find_job(struct check_command *o)
 {
     char path[64];
     struct error e = {0};
-    if (o->cgroup && survey_cgroup(o->root, o->cgroup, &o->pid, &e))
+    if (o->cgroup && survey_cgroup(root_of(o), o->cgroup, &o->pid, &e))
         return cmd_fail(&cmd_check, &e);
     snprintf(path, sizeof(path), "/proc/%u", o->pid);
-    if (o->pid && !rootfs_exists(o->root, path))
+    if (o->pid && !rootfs_exists(root_of(o), path))
         return cmd_usage(&cmd_check, "there is no process %u", o->pid);
     return EXIT_DONE;
 }
@@ -382,10 +386,22 @@ static int find_data(const struct check_command *o)
     return EXIT_DONE;
 }
 
+static int check_machine(const struct check_command *o)
+{
+    struct check_report r;
+    struct error e = {0};
+    if (look(o, &r, &e))
+        return cmd_fail(&cmd_check, &e);
+    int code = o->fix_shown ? fix(o, &r) : print(o, &r, NULL);
+    if (!code && !o->fix_shown)
+        code = show_exit_code(&r.found, o->show.fail_on);
+    check_report_clear(&r);
+    return code;
+}
+
 static int check(int argc, char **argv)
 {
     struct check_command o = {.interval_ns = NS_PER_S};
-    struct check_report r;
     struct error e = {0};
     int code = options_parse(&cmd_check, argc, argv, ":p:h", long_options, &o.show, own_option, &o);
     if (code >= 0)
@@ -397,16 +413,16 @@ static int check(int argc, char **argv)
         return cmd_usage(&cmd_check, "%s", bad);
     if (o.undo)
         return undo(&o);
-    if ((code = find_job(&o)) || (code = find_data(&o)))
-        return code;
     if (o.show.fail_on < 0)
         o.show.fail_on = SEVERITY_WARNING;
-    if (look(&o, &r, &e))
+    if (o.root && machine_open(o.root, &o.files, &e))
         return cmd_fail(&cmd_check, &e);
-    code = o.fix_shown ? fix(&o, &r) : print(&o, &r, NULL);
-    if (!code && !o.fix_shown)
-        code = show_exit_code(&r.found, o.show.fail_on);
-    check_report_clear(&r);
+    code = find_job(&o);
+    if (!code)
+        code = find_data(&o);
+    if (!code)
+        code = check_machine(&o);
+    machine_close(&o.files);
     return code;
 }
 
