@@ -80,6 +80,7 @@ static void run(const char *path)
     source_close(source);
     record_close(job.record);
     intern_clear(&job.resources);
+    map_clear(&job.ranks);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
