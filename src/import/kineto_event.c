@@ -21,7 +21,7 @@ struct event_in {
     struct piece name, ts, dur;
     struct piece collective, dtype, argument; /* args: "name" */
     bool has_ts, has_dur;
-    int64_t pid, tid, device, correlation, bytes;
+    int64_t pid, tid, device, stream, correlation, bytes;
     int64_t elements_in, elements_out, group;
     bool has_device;
 };
@@ -102,6 +102,8 @@ static int64_t *number_of(const struct scan *s, struct event_in *ev)
         ev->has_device = true;
         return &ev->device;
     }
+    if (KEY("stream"))
+        return &ev->stream;
     if (KEY("bytes"))
         return &ev->bytes;
     if (KEY("In msg nelems"))
@@ -296,7 +298,7 @@ static bool take_span(struct kineto *k, const struct event_in *ev, int64_t t0, i
 {
     int64_t device = ev->has_device ? ev->device : ev->pid;
     struct trace_span s = {.t0 = t0, .ns = ns, .correlation = (uint32_t)ev->correlation,
-                           .device = (uint32_t)device, .kind = SPAN_COMPUTE};
+                           .device = (uint32_t)device, .stream = (uint32_t)ev->stream, .kind = SPAN_COMPUTE};
     if (device < 0 || device >= SINK_DEVICES) {
         sink_skip(k->sink, "events of a device beyond the 64th", 1);
         return true;

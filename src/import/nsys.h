@@ -23,6 +23,7 @@ enum nsys_column {
     NSYS_START,
     NSYS_END,
     NSYS_DEVICE,
+    NSYS_STREAM,
     NSYS_CORRELATION,
     NSYS_PID,
     NSYS_TID,

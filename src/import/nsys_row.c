@@ -47,6 +47,8 @@ static bool span_of(struct nsys *n, const struct nsys_table *t, int64_t t0, int6
         return false;
     }
     ret->device = (uint32_t)device;
+    if (nsys_integer(n, t, NSYS_STREAM, &value))
+        ret->stream = (uint32_t)value;
     if (nsys_integer(n, t, NSYS_CORRELATION, &value))
         ret->correlation = (uint32_t)value;
     return true;

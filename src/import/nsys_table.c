@@ -14,6 +14,7 @@ static const char *const column_names[NSYS_COLUMNS] = {
     [NSYS_START] = "start",
     [NSYS_END] = "end",
     [NSYS_DEVICE] = "deviceId",
+    [NSYS_STREAM] = "streamId",
     [NSYS_CORRELATION] = "correlationId",
     [NSYS_PID] = "globalPid",
     [NSYS_TID] = "globalTid",

@@ -93,6 +93,8 @@ static void on_row(void *arg, const struct ledger_row *row)
 static void note(const struct set *s, const struct giving *g, struct sink *sink)
 {
     if (g->metric)
+        sink_unknown(sink, "counters tell that something ran, not what the rest waited for");
+    if (g->metric)
         sink_note(sink, "the ledger is made from counters: %s tells that something ran, a waiting "
                         "communication kernel included, not what the rest waited for", g->metric);
     else if (s->prom.scrapes > 1)

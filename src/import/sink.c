@@ -25,6 +25,10 @@ struct device_of {
     uint32_t number; /* in the recording */
     uint32_t pid;    /* that holds it, from its first to its last activity */
     int64_t t1;      /* end of the last */
+    struct {
+        int64_t ns;  /* of waits without a known cause; of these, in seconds: */
+        double late, late_first, orphan;
+    } unknown;
 };
 
 struct sink {
@@ -34,6 +38,7 @@ struct sink {
     const char *tool;
     int rank;
     bool rank_again; /* a file before it says to be the same rank */
+    const char *unknown; /* why causes of its waits are not known, as the importer says */
     struct ledger *ledger;
     struct device_of device[SINK_DEVICES];
     struct {
@@ -231,6 +236,7 @@ void sink_row(struct sink *s, const struct ledger_row *row)
         return;
     mine.accelerator = d->number;
     mine.t0 = to_recording(s, mine.t0);
+    d->unknown.ns += row->cause == CAUSE_UNKNOWN ? row->ns : 0;
     check(s, record_row(s->job->record, &mine, &s->error));
 }
 
@@ -351,6 +357,11 @@ void sink_note(struct sink *s, const char *fmt, ...)
     str_clear(&line);
 }
 
+void sink_unknown(struct sink *s, const char *why)
+{
+    s->unknown = why;
+}
+
 void sink_skip(struct sink *s, const char *reason, uint64_t count)
 {
     size_t i = 0;
@@ -394,6 +405,50 @@ static void release_devices(struct sink *s)
     }
 }
 
+static void keep_unknown(struct device_of *d, const struct fact *fact)
+{
+    double *to = !strcmp(fact->name, "late_seconds")         ? &d->unknown.late
+                 : !strcmp(fact->name, "late_first_seconds") ? &d->unknown.late_first
+                 : !strcmp(fact->name, "orphan_seconds")     ? &d->unknown.orphan
+                                                             : NULL;
+    if (to)
+        *to = fact->number;
+}
+
+/* What most of it goes back to. */
+static const char *why_unknown(const struct sink *s, const struct device_of *d)
+{
+    double rest = unit_seconds(d->unknown.ns) - d->unknown.late - d->unknown.orphan;
+    if (s->unknown)
+        return s->unknown;
+    if (d->unknown.orphan > d->unknown.late && d->unknown.orphan > rest)
+        return "it does not tell which calls launched the work";
+    if (d->unknown.late <= rest)
+        return "the launching thread was in calls that may wait for anything, as poll() may";
+    if (d->unknown.late_first * 2 > d->unknown.late)
+        return "launched work did not begin; it is the first of its stream here, which may still have been at work "
+               "that was launched before the trace began and is not in it";
+    return "launched work did not begin, and what its stream waited for is not told";
+}
+
+static void tell_unknown(struct sink *s)
+{
+    for (uint32_t i = 0; i < SINK_DEVICES; i++) {
+        const struct device_of *d = &s->device[i];
+        char subject[16];
+        struct str line = {0};
+        if (!d->used || !d->unknown.ns)
+            continue;
+        snprintf(subject, sizeof(subject), "%u", d->number);
+        str_addf(&line, "\"%s\": %s", s->path, why_unknown(s, d));
+        if (line.failed)
+            no_memory(s);
+        else
+            sink_text(s, "unknown", subject, "reason", str_text(&line));
+        str_clear(&line);
+    }
+}
+
 /* A device number of the file, as a fact's subject, becomes the recording's. */
 static int on_ledger_fact(void *arg, const struct fact *fact)
 {
@@ -403,6 +458,8 @@ static int on_ledger_fact(void *arg, const struct fact *fact)
     mine.source = s->tool;
     if (!strcmp(fact->kind, "launch") || !strcmp(fact->kind, "copy")) {
         struct device_of *d = device(s, (uint32_t)strtoul(fact->subject, NULL, 10), NULL);
+        if (d)
+            keep_unknown(d, fact);
         snprintf(subject, sizeof(subject), "%u", d ? d->number : 0);
         mine.subject = subject;
     }
@@ -435,6 +492,7 @@ int sink_finish(struct sink *s, struct error *e)
 {
     if (s->ledger && !s->status)
         finish_ledger(s);
+    tell_unknown(s);
     note_skips(s);
     if (!s->status)
         check(s, record_commit(s->job->record, &s->error));

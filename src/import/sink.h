@@ -73,6 +73,8 @@ void sink_text(struct sink *s, const char *kind, const char *subject, const char
 
 /* One line for the user; the file's name is put before it. */
 void sink_note(struct sink *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Why what devices of this file waited for is not known: for rows that the importer made itself. */
+void sink_unknown(struct sink *s, const char *why);
 /* `count` things were left out for `reason`, a constant text that follows the number: "events without
  * a duration". All reasons of a file become one note. */
 void sink_skip(struct sink *s, const char *reason, uint64_t count);

@@ -37,6 +37,8 @@ void trace_free(struct trace *t)
     free(t->calls);
     asked_clear(&t->asked);
     map_clear(&t->thread_of);
+    map_clear(&t->stream_of);
+    free(t->streams);
     intern_clear(&t->call_names);
     free(t);
 }
@@ -82,9 +84,34 @@ static unsigned process_of(struct trace *t, uint32_t pid)
     return i + 1;
 }
 
+/* When each stream began. */
+static void see_stream(struct trace *t, const struct trace_span *s, unsigned process)
+{
+    uint64_t at, key = (uint64_t)process << 42 | (uint64_t)s->device << 32 | s->stream;
+    if (t->stream_count && t->last_stream_key == key) {
+        at = t->last_stream;
+    } else if (!map_get(&t->stream_of, key, &at)) {
+        at = t->stream_count;
+        if (at == TRACE_STREAMS_MAX)
+            return;
+        if (!mem_grow((void **)&t->streams, &t->stream_cap, at + 1, sizeof(*t->streams)) ||
+            !map_put(&t->stream_of, key, at)) {
+            t->failed = true;
+            return;
+        }
+        t->streams[t->stream_count++] = (struct trace_stream){.t0 = s->t0, .device = s->device};
+    }
+    t->last_stream_key = key;
+    t->last_stream = at;
+    if (s->t0 < t->streams[at].t0)
+        t->streams[at].t0 = s->t0;
+}
+
 void trace_span(struct trace *t, const struct trace_span *s)
 {
     uint32_t bytes = 0;
+    unsigned process = process_of(t, s->pid);
+    see_stream(t, s, process);
     if (t->failed)
         return;
     if (s->bytes) {
@@ -103,7 +130,7 @@ void trace_span(struct trace *t, const struct trace_span *s)
     t->spans_unsorted |= t->span_count && t->spans[t->span_count - 1].t0 > s->t0;
     t->spans[t->span_count++] = (struct span_record){
         .t0 = s->t0, .ns = (uint64_t)s->ns, .device = s->device, .kind = s->kind,
-        .host_copy = s->host_copy, .pageable = s->pageable, .process = process_of(t, s->pid) & 1023,
+        .host_copy = s->host_copy, .pageable = s->pageable, .process = process & 1023,
         .correlation = s->correlation, .bytes = bytes};
     t->spans_all++;
 }

@@ -33,6 +33,7 @@ struct trace_span {
     uint32_t correlation; /* of the call that asked for it; 0 unknown */
     uint32_t pid;         /* that asked for it; 0 unknown */
     uint32_t device;      /* below SINK_DEVICES */
+    uint32_t stream;      /* any number, the same for one queue of one process */
     uint8_t kind;         /* enum span_kind */
     bool host_copy, pageable;
     uint64_t bytes;       /* of copies */

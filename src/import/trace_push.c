@@ -15,6 +15,9 @@
  * its module, which it does once. */
 #define LAUNCH_MAX_NS (50 * NS_PER_US)
 
+/* Only of what begins later it is told whether it is the first of its stream. */
+#define BEGIN_NS (500 * NS_PER_US)
+
 /* Questions to the runtime are part of what asks them, unless they take long. */
 #define CALL_TOLD_NS (250 * NS_PER_US)
 
@@ -82,6 +85,15 @@ static void index_call(struct trace *t, const struct call_record *c)
 
 /* ---- into the sink ---- */
 
+/* Asked only of what began late, which is rare. */
+static bool is_first(const struct trace *t, const struct span_record *s)
+{
+    for (size_t i = 0; i < t->stream_count; i++)
+        if (t->streams[i].t0 == s->t0 && t->streams[i].device == s->device)
+            return true;
+    return false;
+}
+
 static void push_span(struct trace *t, const struct span_record *s)
 {
     uint32_t pid = s->process ? t->process[s->process - 1] : t->thread_count ? t->thread[0].pid : 1;
@@ -97,6 +109,7 @@ static void push_span(struct trace *t, const struct span_record *s)
         e.span.tid = th->tid;
         e.span.launch_t0 = c->t0;
         e.span.launch_t1 = c->t0 + (int64_t)c->ns;
+        e.span.first = s->t0 - e.span.launch_t1 > BEGIN_NS && is_first(t, s);
         e.span.sync_copy = s->kind == SPAN_COPY && e.span.launch_t1 >= e.span.t1;
     }
     sink_event(t->sink, &e);

@@ -44,6 +44,13 @@ struct trace_thread {
     struct op_records code, range;
 };
 
+/* The streams that were seen. Those beyond the last place are not told apart from ones that ran before. */
+#define TRACE_STREAMS_MAX 4096u
+struct trace_stream {
+    int64_t t0; /* of its first activity */
+    uint32_t device;
+};
+
 struct trace {
     struct sink *sink; /* borrowed */
     bool failed;       /* out of memory */
@@ -61,6 +68,11 @@ struct trace {
     uint64_t *bytes; /* owned; of copies */
     size_t bytes_count, bytes_cap;
     uint64_t devices; /* bit 1 << number: it has spans */
+    struct map stream_of; /* process, device and stream -> index */
+    struct trace_stream *streams; /* owned */
+    size_t stream_count, stream_cap;
+    uint64_t last_stream_key;
+    size_t last_stream;
     bool spans_unsorted, calls_unsorted;
     struct asked asked;
     uint32_t process[TRACE_PROCESSES_MAX]; /* pids that spans name; span_record.process is index + 1 */

@@ -183,6 +183,15 @@ static void keep_chain(struct device *d, const struct gap *gap)
     memcpy(d->longest.links, links.link, sizeof(links.link[0]) * (size_t)links.count);
 }
 
+/* Why parts of a gap have no known cause. */
+static void count_unexplained(struct device *d, const struct gap *gap, const struct event_span *next)
+{
+    int64_t late = gap->thread && d->threads->foreign ? foreign_late(gap) : 0;
+    d->sums.orphan_ns += gap->thread ? 0 : gap->t1 - gap->t0;
+    d->sums.late_ns += late;
+    d->sums.late_first_ns += next && next->first ? late : 0;
+}
+
 static void book_held(struct device *d, int64_t t0, int64_t t1, const struct event_span *next,
                       uint32_t pid)
 {
@@ -200,8 +209,7 @@ static void book_held(struct device *d, int64_t t0, int64_t t1, const struct eve
     gap_explain(d->threads, d->names, &gap, &parts, &evidence, NULL);
     d->sums.gaps++;
     d->sums.gap_ns += t1 - t0;
-    if (d->threads->foreign && th)
-        d->sums.late_ns += shares_of(&parts, CAUSE_UNKNOWN);
+    count_unexplained(d, &gap, next);
     account_add(&d->account, t1, STATE_WAIT, &parts, pid, d->calls_only ? EVIDENCE_BOUND : evidence);
 }
 

@@ -30,8 +30,11 @@ struct device_sums {
     uint64_t gaps;
     uint64_t large_bytes; /* of copies from and to pinned memory that tell the speed of the link */
     int64_t large_ns;     /* their durations */
-    int64_t late_ns;    /* of a foreign trace: launched work did not begin */
-    int64_t awaited_ns; /* of a foreign trace (foreign.h) */
+    int64_t orphan_ns;     /* gaps before work that no thread is known to have launched */
+    /* of a foreign trace: */
+    int64_t late_ns;       /* launched work did not begin ... */
+    int64_t late_first_ns; /* ... the first that is told of its stream */
+    int64_t awaited_ns;    /* foreign.h */
 };
 
 struct device {

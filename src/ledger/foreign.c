@@ -50,17 +50,40 @@ static void walk(struct explaining *x, int kind, int64_t a, int64_t b)
         walk(x, kind + 1, a, b);
 }
 
+int64_t foreign_late(const struct gap *gap)
+{
+    int64_t asked = gap->launch_t1 > gap->t0 ? gap->launch_t1 : gap->t0;
+    return gap->t1 - asked > FOREIGN_BEGIN_NS ? gap->t1 - asked : 0;
+}
+
 /* From the launch on. */
 static void take_launch(struct explaining *x, const struct gap *gap, int64_t launch)
 {
-    int64_t asked = gap->launch_t1 > launch ? gap->launch_t1 : launch;
-    if (asked > gap->t1)
-        asked = gap->t1;
-    bool late = gap->t1 - asked > FOREIGN_BEGIN_NS;
+    int64_t late = foreign_late(gap);
     enum cause c = gap->ended_by_copy_call ? CAUSE_PAGEABLE_COPY : CAUSE_LAUNCH;
-    shares_add(x->out, c, 0, (late ? asked : gap->t1) - launch);
-    if (late)
-        shares_add(x->out, CAUSE_UNKNOWN, 0, gap->t1 - asked);
+    shares_add(x->out, c, 0, gap->t1 - late - launch);
+    shares_add(x->out, CAUSE_UNKNOWN, 0, late);
+}
+
+/* Launched work did not begin; and where the thread was in a call that awaits the device, that. */
+static void tell_late(struct walk_links *links, const struct gap *gap, const struct intern *names, int64_t late)
+{
+    char time[32];
+    struct chain_link *l = &links->link[links->count++];
+    const struct ops *o = &gap->thread->ops[OP_CALL];
+    walk_who(gap->thread, l->who, sizeof(l->who));
+    snprintf(l->did, sizeof(l->did), "launched work that did not begin for %s",
+             unit_format_ns(time, sizeof(time), late));
+    for (size_t i = ops_after(o, gap->t1 - late); i < o->count && o->item[i].t0 < gap->t1; i++) {
+        const struct op_piece *p = &o->item[i];
+        int64_t a = p->t0 > gap->t1 - late ? p->t0 : gap->t1 - late, b = p->t1 < gap->t1 ? p->t1 : gap->t1;
+        if (!p->awaits_device || (b - a) * 2 < late)
+            continue;
+        snprintf(l->did, sizeof(l->did), "launched work that did not begin, and was in %.48s for %s",
+                 p->resource ? intern_text(names, p->resource) : "the next launch",
+                 unit_format_ns(time, sizeof(time), b - a));
+        return;
+    }
 }
 
 void foreign_explain(struct threads *threads, const struct intern *names, const struct gap *gap,
@@ -77,7 +100,10 @@ void foreign_explain(struct threads *threads, const struct intern *names, const 
         shares_add(ret, CAUSE_LAUNCH, 0, x.own);
     else
         shares_add(ret, CAUSE_HOST, x.longest * 2 > x.own ? x.longest_op : 0, x.own);
-    if (links)
+    int64_t late = foreign_late(gap);
+    if (links && late * 2 > gap->t1 - gap->t0)
+        tell_late(links, gap, names, late);
+    else if (links)
         walk_tell_largest(links, x.th, ret, names);
 }
 

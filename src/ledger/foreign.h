@@ -19,6 +19,9 @@ void foreign_explain(struct threads *threads, const struct intern *names, const 
  * some 100 us with a graph or on AMD. */
 #define FOREIGN_BEGIN_NS (1 * NS_PER_MS)
 
+/* How much of the end of a gap launched work took to begin; 0 where that is within FOREIGN_BEGIN_NS. */
+int64_t foreign_late(const struct gap *gap);
+
 /*
  * How much of [t0, t1), in which the device computes, the host did nothing but wait for that: some
  * thread that launches was in a call that returns when the device is done, and no other thread that

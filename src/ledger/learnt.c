@@ -174,6 +174,10 @@ static void tell_device(struct telling *t, const struct device *d)
         tell(t, "launch", subject, "awaited_seconds", unit_seconds(s->awaited_ns), "s");
     if (s->late_ns)
         tell(t, "launch", subject, "late_seconds", unit_seconds(s->late_ns), "s");
+    if (s->late_first_ns)
+        tell(t, "launch", subject, "late_first_seconds", unit_seconds(s->late_first_ns), "s");
+    if (s->orphan_ns)
+        tell(t, "launch", subject, "orphan_seconds", unit_seconds(s->orphan_ns), "s");
     if (s->gaps)
         tell(t, "launch", subject, "mean_gap_us",
              (double)s->gap_ns / (double)NS_PER_US / (double)s->gaps, "us");

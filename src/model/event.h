@@ -44,6 +44,7 @@ struct event_span {
     bool host_copy;    /* one side is host memory */
     bool pageable;     /* ... that is not pinned */
     bool sync_copy;    /* the call returned only after the copy */
+    bool first;        /* foreign traces: nothing before it is told of its stream */
     uint64_t bytes;
 };
 

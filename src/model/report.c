@@ -24,7 +24,7 @@ void report_init(struct report *r)
 {
     *r = (struct report){.exit_code = -1};
     r->tool.cpu_seconds = r->tool.peak_rss_bytes = r->tool.slowdown_bound = NAN;
-    r->awaited_ns = NAN;
+    r->awaited_ns = r->late_ns = NAN;
     r->money.rate_per_hour = r->money.spent = r->money.waited = NAN;
     for (int i = 0; i < CAUSE_COUNT; i++)
         r->money.by_cause[i] = NAN;
@@ -68,6 +68,7 @@ void report_clear(struct report *r)
     for (size_t i = 0; i < r->accelerator_count; i++) {
         free(r->accelerators[i].id);
         free(r->accelerators[i].name);
+        free(r->accelerators[i].unknown_why);
     }
     for (size_t i = 0; i < r->row_count; i++) {
         free(r->rows[i].workload);

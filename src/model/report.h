@@ -34,6 +34,7 @@ struct report_accelerator {
     bool simulated;
     int64_t ns;                     /* time this accelerator was accounted for */
     int64_t state_ns[STATE_COUNT]; /* adds up to ns */
+    char *unknown_why;             /* why waits of it have no known cause; NULL: not told */
 };
 
 /* The ledger summed over windows. */
@@ -116,6 +117,8 @@ struct report {
     size_t finding_count, finding_cap;
     char **notes; /* one line each: what was lost or not permitted, and what brings it */
     size_t note_count, note_cap;
+    bool note_explains; /* the first note says why things are not known: the run itself made it */
+    double late_ns;    /* foreign traces: launched work did not begin, over all accelerators; NAN unknown */
     double awaited_ns; /* foreign traces: computing for which the hosts only waited, over all accelerators; NAN
                           unknown. For the verdict, not shown */
     struct report_money money;

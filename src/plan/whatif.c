@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Of the run: where more launched work did not begin, what a faster accelerator gains is not known. */
+#define LATE_MAX 0.05
+
 /* Over all accelerators and all that a job held of them. */
 static double held_ns(const struct whatif_ledger *l)
 {
@@ -204,7 +207,9 @@ int whatif_machines(const struct replay *replay, const struct whatif_ledger *l, 
     if (l->span_ns > 0 && !replay) {
         double compute = of_span(l, (double)l->state_ns[STATE_COMPUTE]);
         double awaited = l->awaited_known ? of_span(l, l->awaited_ns) : compute;
-        m.faster_max_speedup = speedup(l, awaited < compute ? awaited : compute);
+        double late = of_span(l, l->late_ns);
+        if (late <= LATE_MAX * (double)l->span_ns)
+            m.faster_max_speedup = speedup(l, (awaited < compute ? awaited : compute) + late);
         m.faster_bounded = true;
     } else if (l->span_ns > 0 && tells_waits(replay, &cores)) {
         int status = replayed(replay, &faster, &gain, e);

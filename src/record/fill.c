@@ -181,5 +181,6 @@ int fill_notes(struct recording *db, struct report *r, struct error *e)
         if (!fill_note(r, line ? line : ""))
             return fill_no_memory(db, e);
     }
+    r->note_explains = r->note_count && !(r->mode && !strcmp(r->mode, "foreign trace"));
     return rc == SQLITE_DONE ? STATUS_OK : recording_error(db, e, "reading it");
 }

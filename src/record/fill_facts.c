@@ -47,16 +47,16 @@ static int add(struct recording *db, struct report *r, size_t i, sqlite3_stmt *s
 }
 
 /* What the verdict needs and nobody is shown. */
-static int fill_awaited(struct recording *db, struct report *r, struct error *e)
+static int sum_launch(struct recording *db, const char *name, double *ret_ns, struct error *e)
 {
     sqlite3_stmt *s AUTOFINAL = NULL;
     if (sqlite3_prepare_v2(db->db, "SELECT sum(number) FROM fact WHERE kind = 'launch' "
-                           "AND name = 'awaited_seconds' AND number >= 0", -1, &s, NULL) ||
-        sqlite3_step(s) != SQLITE_ROW)
+                           "AND name = ? AND number >= 0", -1, &s, NULL) ||
+        sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC) || sqlite3_step(s) != SQLITE_ROW)
         return recording_error(db, e, "reading its facts");
     double seconds = sqlite3_column_double(s, 0);
     if (sqlite3_column_type(s, 0) != SQLITE_NULL && isfinite(seconds))
-        r->awaited_ns = seconds * (double)NS_PER_S;
+        *ret_ns = seconds * (double)NS_PER_S;
     return STATUS_OK;
 }
 
@@ -82,5 +82,6 @@ int fill_facts(struct recording *db, struct report *r, struct error *e)
         if (rc != SQLITE_DONE)
             return recording_error(db, e, "reading its facts");
     }
-    return fill_awaited(db, r, e);
+    int status = sum_launch(db, "awaited_seconds", &r->awaited_ns, e);
+    return status ? status : sum_launch(db, "late_seconds", &r->late_ns, e);
 }

@@ -83,7 +83,9 @@ static int read_accelerators(struct recording *db, struct report *r, struct numb
     sqlite3_stmt *s AUTOFINAL = NULL;
     int rc, failed = 0, status;
     if ((status = prepare(db,
-                          "SELECT number, id, name, simulated FROM device "
+                          "SELECT number, id, name, simulated, (SELECT text FROM fact WHERE "
+                          "kind = 'unknown' AND name = 'reason' AND subject = CAST(device.number AS TEXT)) "
+                          "FROM device "
                           "ORDER BY " FILL_DEVICE("id") ", number LIMIT 4096",
                           &s, e)))
         return status;
@@ -94,6 +96,7 @@ static int read_accelerators(struct recording *db, struct report *r, struct numb
         a->id = db_text(s, 1, &failed);
         a->name = db_text(s, 2, &failed);
         a->simulated = sqlite3_column_int(s, 3) != 0;
+        a->unknown_why = db_text(s, 4, &failed);
         if (failed || !a->id || !a->name || !mend_id(r, r->accelerator_count - 1))
             return fill_no_memory(db, e);
     }

@@ -42,7 +42,8 @@ static int by_gain(const void *pa, const void *pb)
 static struct whatif_ledger sum_up(const struct report *r)
 {
     struct whatif_ledger l = {.span_ns = r->span_ns, .awaited_known = isfinite(r->awaited_ns),
-                              .awaited_ns = r->awaited_ns};
+                              .awaited_ns = r->awaited_ns,
+                              .late_ns = isfinite(r->late_ns) ? r->late_ns : 0};
     for (size_t i = 0; i < r->row_count; i++) {
         const struct report_row *row = &r->rows[i];
         l.state_ns[row->state] += row->ns;

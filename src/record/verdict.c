@@ -194,7 +194,10 @@ static void add_top(struct str *out, const struct report *r, const struct sums *
     char buf[32];
     if (s->top == CAUSE_NONE || s->cause[s->top] < 0.01 * s->total)
         return;
-    const char *clause = clauses[s->top] ? clauses[s->top] : cause_title(s->top);
+    const char *clause = s->top == CAUSE_UNKNOWN && r->late_ns * 2 > s->cause[s->top]
+                             ? "it did not begin work that was launched"
+                         : clauses[s->top] ? clauses[s->top]
+                                           : cause_title(s->top);
     bool they = r->accelerator_count > 1 && !strncmp(clause, "it ", 3);
     str_addf(out, "; %s %s%s", unit_format_share(buf, sizeof(buf), s->cause[s->top] / s->total),
              they ? "they " : "", they ? clause + 3 : clause);

@@ -205,21 +205,48 @@ void phrase_cost(const struct report *r, struct str *out)
                  unit_format_share(buf, sizeof(buf), t->slowdown_bound));
 }
 
-/* The best reason at hand, from the most to the least particular; true if it is the first note. */
-static bool add_reason(const struct report *r, struct str *out)
+static int64_t unknown_ns(const struct report *r, size_t accelerator)
 {
+    int64_t ns = 0;
+    for (size_t i = 0; i < r->row_count; i++)
+        if (r->rows[i].accelerator == accelerator && r->rows[i].cause == CAUSE_UNKNOWN)
+            ns += r->rows[i].ns;
+    return ns;
+}
+
+/* What is told of the accelerator with most of it; NULL: nothing. */
+static const char *told_reason(const struct report *r)
+{
+    const char *why = NULL;
+    int64_t most = 0;
+    for (size_t i = 0; i < r->accelerator_count; i++) {
+        int64_t ns = unknown_ns(r, i);
+        if (ns > most) {
+            most = ns;
+            why = r->accelerators[i].unknown_why;
+        }
+    }
+    return why;
+}
+
+/* The best reason at hand, from the most to the least particular; true if it is the first note. */
+static bool add_reason(const struct report *r, bool unknown, struct str *out)
+{
+    const char *told = unknown ? told_reason(r) : NULL;
     if (r->cut_short)
         str_add(out, "the recording is cut short");
     else if (r->tool.events_lost)
         str_addf(out, "%llu event%s lost", (unsigned long long)r->tool.events_lost,
                  r->tool.events_lost == 1 ? " was" : "s were");
-    else if (r->note_count)
+    else if (told)
+        str_add(out, told);
+    else if (r->note_explains)
         str_add(out, r->notes[0]);
     else if (r->mode && strcmp(r->mode, "wait chain"))
         str_addf(out, "%s sees less than the wait chain", r->mode);
     else
         str_add(out, cause_meaning(CAUSE_UNKNOWN));
-    return !r->cut_short && !r->tool.events_lost && r->note_count;
+    return !r->cut_short && !r->tool.events_lost && !told && r->note_explains;
 }
 
 bool phrase_unknown(const struct report *r, const struct sum *s, struct str *out, bool *ret_note)
@@ -236,7 +263,7 @@ bool phrase_unknown(const struct report *r, const struct sum *s, struct str *out
                  unit_format_ns(time, sizeof(time), s->state_ns[STATE_UNSEEN]));
     if (unknown || unseen) {
         str_add(out, ": ");
-        *ret_note = add_reason(r, out);
+        *ret_note = add_reason(r, unknown, out);
     }
     return unknown || unseen;
 }

@@ -120,9 +120,25 @@ def test_tiny_kernels_are_launch_bound():
 def test_serving_with_nothing_to_run():
     r = case("sglang_decode.json.gz")
     assert not [f for f in findings(r) if f.startswith(("loader", "storage", "prepare"))], findings(r)
-    # launched at once, begun 463 ms later: neither a loader nor the host stood in the way
+    # launched at once, begun 463 ms later, while the thread waited for it in a copy: neither a loader, nor the host,
+    # nor a want of requests stood in the way; what its stream did before the trace began is not in it
     assert findings(r) == ["start-delayed"]
-    assert r["verdict"]["limited_by"] == "unknown"
+    late = {e["name"]: e["value"] for e in r["findings"][0]["evidence"]}
+    assert late["before the first work of a stream"] == late["waited"] > 0.46
+    v = r["verdict"]
+    assert v["limited_by"] == "unknown" and v["faster_accelerator_max_speedup"] is None
+    assert "did not begin work that was launched" in v["sentence"]
+    assert "hipMemcpyWithStream" in gf.gpufeed("report", CASES / "sglang_decode.json.gz").out
+
+
+@needs_cases
+def test_why_causes_are_not_known_is_told_of_the_file_that_it_is_about():
+    names = ["cpu_only.json.gz", "sglang_decode.json.gz"]
+    for order in (names, names[::-1]):
+        out = " ".join(gf.gpufeed("report", *[CASES / n for n in order]).out.split())
+        why = out[out.index("has no known cause:"):][:200]
+        assert "sglang_decode.json.gz" in why and "launched work did not begin" in why, why
+        assert 'cpu_only.json.gz": the trace holds work of the CPU alone' in out
 
 
 @needs_cases
@@ -240,6 +256,22 @@ def test_launched_but_not_begun(folder):
     r = read(folder, trace(launch(0, 5, 1), kernel(10, 990, 1), launch(1100, 5, 2), kernel(50000, 1000, 2)))
     assert ns(r, "wait", "unknown") == 50_000_000 - 1_105_000
     assert "start-delayed" in findings(r)
+    out = gf.gpufeed("report", folder / "t.json").out
+    assert "what its stream waited for is not told" in " ".join(out.split())
+
+
+def test_the_first_work_of_a_stream_may_wait_for_what_ran_before(folder):
+    second = kernel(50000, 1000, 2)
+    second["args"]["stream"] = second["tid"] = 9
+    read(folder, trace(launch(0, 5, 1), kernel(10, 990, 1), launch(1100, 5, 2), second))
+    out = " ".join(gf.gpufeed("report", folder / "t.json").out.split())
+    assert "launched before the trace began" in out
+
+
+def test_work_that_no_call_is_known_to_have_launched(folder):
+    r = read(folder, trace(kernel(0, 1000, 1), kernel(50000, 1000, 2)))
+    assert ns(r, "wait", "unknown") == 49_000_000 and "start-delayed" not in findings(r)
+    assert "which calls launched" in " ".join(gf.gpufeed("report", folder / "t.json").out.split())
 
 
 def test_nanoseconds_are_exact(folder):

@@ -135,6 +135,13 @@ def test_calls_of_the_system(name, want, folder):
     assert abs(cause(r, want, name.split("@")[0] + "()" if "@" not in name else None) - 0.040) < 1e-6, r["ledger"]
 
 
+def test_a_call_that_may_wait_for_anything_delays_no_start(folder):
+    r = gaps(folder, lambda e, t: e.add("OSRT_API", start=t + MS, end=t + 9 * MS, globalTid=TID | 1,
+                                        nameId=e.text("poll")))
+    assert cause(r, "unknown") > 0.039 and "start-delayed" not in [f["id"] for f in r["findings"]]
+    assert "as poll() may" in " ".join(gf.gpufeed("report", folder / "a.sqlite").out.split())
+
+
 def test_calls_of_other_threads_explain_nothing(folder):
     r = gaps(folder, lambda e, t: e.add("OSRT_API", start=t + MS, end=t + 9 * MS, globalTid=TID | 2,
                                         nameId=e.text("read")))

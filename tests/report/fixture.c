@@ -240,6 +240,7 @@ static void make_unknown(struct report *r)
     build_finding(r, SEVERITY_WARNING, "some-rule", NULL, NULL, NAN);
     build_evidence(&r->findings[0].evidence, NULL, NAN, NULL, NULL);
     r->mode = build_text("sampler");
+    r->note_explains = true;
     build_note(r, "no wait chain: BPF is not permitted; run as root or grant CAP_BPF and "
                   "CAP_PERFMON to gpufeed");
 }
