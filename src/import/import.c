@@ -189,7 +189,6 @@ int import_files(const char *const *paths, size_t count, const char *version, st
         *ret = job.record;
     sets_close(&sets);
     str_clear(&title);
-    intern_clear(&job.resources);
-    map_clear(&job.ranks);
+    sink_job_clear(&job);
     return status;
 }

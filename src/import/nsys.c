@@ -124,23 +124,27 @@ static int64_t clamp(int64_t t, int64_t origin)
 }
 
 /* The trace's zero is the first activity in the file; false: there is none. */
-static bool set_extent(struct nsys *n, const struct nsys_table *t)
+static bool set_origin(struct nsys *n, const struct nsys_table *t)
+{
+    for (int i = 0; i < TABLES; i++)
+        if (t[i].present && t[i].device) {
+            n->origin = t[i].first;
+            return true;
+        }
+    return false;
+}
+
+static void tell_extent(struct nsys *n, const struct nsys_table *t)
 {
     int64_t t0 = INT64_MAX, t1 = INT64_MIN;
-    bool any = false;
     for (int i = 0; i < TABLES; i++) {
         if (!t[i].present || !t[i].device)
             continue;
-        if (!any)
-            n->origin = t[i].first;
-        any = true;
         int64_t min = clamp(t[i].min, n->origin), max = clamp(t[i].max, n->origin);
         t0 = min < t0 ? min : t0;
         t1 = max > t1 ? max : t1;
     }
-    if (any)
-        sink_extent(n->sink, t0, t1 + 1);
-    return any;
+    sink_extent(n->sink, t0, t1 + 1);
 }
 
 /* Rows of a table up to what makes all before `until` known. */
@@ -211,7 +215,7 @@ static int read_all(struct nsys *n)
     struct nsys_table table[TABLES];
     memcpy(table, tables, sizeof(table));
     int status = look(n, table);
-    if (!status && !set_extent(n, table)) {
+    if (!status && !set_origin(n, table)) {
         for (int i = 0; i < TABLES; i++)
             n->host_rows += table[i].present ? table[i].rows : 0;
     } else if (!status) {
@@ -220,6 +224,8 @@ static int read_all(struct nsys *n)
         status = nsys_text_open(n);
         if (!status)
             status = nsys_about_before(n);
+        if (!status)
+            tell_extent(n, table);
         if (!status)
             status = read_rows(n, table);
         for (int i = 0; i < TABLES; i++)

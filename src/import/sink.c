@@ -36,7 +36,8 @@ struct sink {
     const char *path;     /* borrowed */
     size_t file;
     const char *tool;
-    int rank;
+    int rank, world;
+    struct same_job_file told; /* when it was, before it was moved */
     bool rank_again; /* a file before it says to be the same rank */
     const char *unknown; /* why causes of its waits are not known, as the importer says */
     struct ledger *ledger;
@@ -101,6 +102,7 @@ void sink_rank(struct sink *s, int rank, int world)
     if (rank < 0)
         return;
     s->rank = rank;
+    s->world = world;
     if (!map_get(&s->job->ranks, (uint64_t)rank, &first) &&
         !map_put(&s->job->ranks, (uint64_t)rank, first = s->file))
         no_memory(s);
@@ -187,8 +189,7 @@ static void move_beside(struct sink *s, int64_t t0, int64_t t1)
     struct sink_job *j = s->job;
     if (j->t0 > j->t1 || (to_recording(s, t0) < j->t1 && to_recording(s, t1) > j->t0))
         return;
-    if (s->shifted)
-        sink_note(s, "it was recorded at another time than the files before it; is it of the same job?");
+    s->told.moved = true;
     if (__builtin_sub_overflow(j->t0, t0, &s->shift))
         s->shift = 0;
 }
@@ -196,6 +197,9 @@ static void move_beside(struct sink *s, int64_t t0, int64_t t1)
 void sink_extent(struct sink *s, int64_t t0, int64_t t1)
 {
     int64_t each = t1 > t0 ? (t1 - t0) / WINDOWS : 0, least = t1 > t0 ? (t1 - t0) / WINDOWS_MAX : 0;
+    s->told.clocked = s->shifted;
+    s->told.t0 = to_recording(s, t0);
+    s->told.t1 = to_recording(s, t1);
     move_beside(s, t0, t1);
     each = each < WINDOW_MIN_NS ? WINDOW_MIN_NS : each > NS_PER_S ? NS_PER_S : each;
     if (!s->job->window_ns)
@@ -488,10 +492,42 @@ static void finish_ledger(struct sink *s)
     sink_span(s, t0, t1);
 }
 
+/* Whether it is another rank of the same job as the files before it, where that is in doubt. */
+static void tell_same_job(struct sink *s)
+{
+    struct sink_job *j = s->job;
+    struct same_job_file *f = &s->told;
+    struct str line = {0};
+    f->path = s->path;
+    f->tool = s->tool;
+    f->rank = s->rank;
+    f->world = s->world;
+    for (uint32_t i = 0; i < SINK_DEVICES && f->pids < SAME_JOB_PIDS; i++)
+        if (s->device[i].held)
+            f->pid[f->pids++] = s->device[i].pid;
+    if (!f->pids)
+        return;
+    if (same_job_line(j->told, j->told_count, f, &line))
+        sink_note(s, "%s", str_text(&line));
+    if (line.failed || !mem_grow((void **)&j->told, &j->told_cap, j->told_count + 1, sizeof(*j->told)))
+        no_memory(s);
+    else
+        j->told[j->told_count++] = *f;
+    str_clear(&line);
+}
+
+void sink_job_clear(struct sink_job *job)
+{
+    free(job->told);
+    intern_clear(&job->resources);
+    map_clear(&job->ranks);
+}
+
 int sink_finish(struct sink *s, struct error *e)
 {
     if (s->ledger && !s->status)
         finish_ledger(s);
+    tell_same_job(s);
     tell_unknown(s);
     note_skips(s);
     if (!s->status)

@@ -514,6 +514,7 @@ def test_two_files_of_one_rank(folder):
     assert [a["id"] for a in taken(*paths)["accelerators"]] == ["rank1:0", "rank1.file2:0"]
     text = gf.gpufeed("report", *paths).out
     assert "GPU 0 (rank 1)" in text and "GPU 0 (rank 1, file 2)" in text, text
+    assert "the same rank twice" in " ".join(text.split())
 
 
 @pytest.mark.parametrize("data", [b"{}", b"hello\n", gzip.compress(b"\x07\x99" * 900), b"\x01" * 40])

@@ -3,6 +3,7 @@
 import csv
 import functools
 import gzip
+import json
 import os
 import random
 import sqlite3
@@ -237,6 +238,37 @@ def test_a_rank_that_lasts_longer_stays_where_it_is(folder):
     assert "another time" not in notes(r)
     assert abs(r["accelerators"][1]["seconds"] - 1.992) < 1e-9
     assert abs(r["accelerators"][1]["state"]["compute"] - 100 * 12 / (99 * 20 + 12)) < 1e-9
+
+
+def test_files_of_other_times_lie_beside_each_other(folder):
+    """Two days apart: no run of 48 hours, and a line that says so."""
+    for i in (0, 1):
+        e = busy(Export(folder / f"{i}.sqlite"))
+        e.add("TARGET_INFO_SESSION_START_TIME", utcEpochNs=1_779_630_014_000_000_000 + i * 172_800_000_000_000,
+              systemClockNs=0)
+        e.done()
+    r = gf.lawful(gf.gpufeed("report", folder / "0.sqlite", folder / "1.sqlite", "--json").out)
+    assert "another time" in notes(r) and r["span_seconds"] < 2
+
+
+@pytest.mark.parametrize("seconds,pid,words", [
+    (0, 4242, "process 4242 at the same time as"), (0, 4243, None), (3600, 4242, "another time")])
+def test_one_rank_by_two_tools(seconds, pid, words, folder):
+    start = 1_779_630_014_000_000_000
+    e = busy(Export(folder / "a.sqlite"))
+    e.add("TARGET_INFO_SESSION_START_TIME", utcEpochNs=start, systemClockNs=0)
+    e.done()
+    events = []
+    for i in range(20):
+        events += [{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": pid, "tid": pid, "ts": i * 1000,
+                    "dur": 5, "args": {"correlation": i + 1}},
+                   {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": i * 1000 + 8, "dur": 980,
+                    "args": {"device": 0, "stream": 7, "correlation": i + 1}}]
+    (folder / "b.json").write_text(json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": events,
+                                               "baseTimeNanoseconds": start + seconds * 1_000_000_000}))
+    for files in (("a.sqlite", "b.json"), ("b.json", "a.sqlite")):
+        said = notes(gf.lawful(gf.gpufeed("report", *[folder / f for f in files], "--json").out))
+        assert words in said if words else said == "", said
 
 
 @pytest.mark.parametrize("order", ["backwards", "shuffled", "by process"])

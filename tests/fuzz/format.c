@@ -79,8 +79,7 @@ static void run(const char *path)
     sink_close(sink);
     source_close(source);
     record_close(job.record);
-    intern_clear(&job.resources);
-    map_clear(&job.ranks);
+    sink_job_clear(&job);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
