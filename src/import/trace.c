@@ -221,8 +221,11 @@ void trace_range(struct trace *t, uint32_t thread, enum cause cause, uint32_t re
 
 uint32_t trace_loader(struct trace *t, bool workers)
 {
-    return sink_resource(t->sink, workers ? "the DataLoader's workers"
-                                          : "the DataLoader in the training thread");
+    if (!workers)
+        return sink_resource(t->sink, "the DataLoader in the training thread");
+    if (!t->workers_resource)
+        t->workers_resource = sink_resource(t->sink, "the DataLoader's workers");
+    return t->workers_resource;
 }
 
 size_t trace_spans(const struct trace *t)

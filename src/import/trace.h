@@ -55,7 +55,8 @@ void trace_call(struct trace *t, uint32_t thread, uint32_t name, int64_t t0, int
 
 /* An operator of the framework; resource: its name. Those inside another one are dropped. */
 void trace_code(struct trace *t, uint32_t thread, uint32_t resource, int64_t t0, int64_t ns);
-/* A range whose cause is known. */
+/* A range whose cause is known. In one of CAUSE_PREPARE that is not of loader workers, calls of the system that read
+ * are told as such. */
 void trace_range(struct trace *t, uint32_t thread, enum cause cause, uint32_t resource, int64_t t0,
                  int64_t ns);
 

@@ -119,13 +119,15 @@ static void push_call(struct trace *t, const struct call_record *c)
 {
     const struct trace_thread *th = &t->thread[c->thread];
     const struct trace_call *n = &t->call_name[c->name];
-    if (n->kind == CALL_OTHER && c->ns < CALL_TOLD_NS)
+    bool loads = n->kind == CALL_OTHER && (n->cause == CAUSE_STORAGE || n->cause == CAUSE_NETWORK);
+    if (n->kind == CALL_OTHER && c->ns < CALL_TOLD_NS && !loads)
         return;
     struct event e = {.kind = EVENT_OP,
                       .op = {.t0 = c->t0, .t1 = c->t0 + (int64_t)c->ns, .pid = th->pid,
                              .tid = th->tid, .resource = n->kind == CALL_LAUNCH ? 0 : n->resource,
                              .kind = OP_CALL,
                              .cause = n->cause,
+                             .loads = loads,
                              .awaits_device = n->kind == CALL_SYNC || n->kind == CALL_COPY ||
                                               (n->kind == CALL_LAUNCH && c->ns > LAUNCH_MAX_NS)}};
     sink_event(t->sink, &e);
@@ -139,7 +141,9 @@ static void push_ops(struct trace *t, const struct trace_thread *th, struct op_r
         struct event e = {.kind = EVENT_OP,
                           .op = {.t0 = o->t0, .t1 = o->t0 + o->ns, .pid = th->pid, .tid = th->tid,
                                  .resource = o->resource, .kind = (uint8_t)kind,
-                                 .cause = (uint8_t)o->cause}};
+                                 .cause = (uint8_t)o->cause,
+                                 .loads = o->cause == CAUSE_PREPARE &&
+                                          o->resource != t->workers_resource}};
         sink_event(t->sink, &e);
     }
 }

@@ -73,6 +73,7 @@ struct trace {
     size_t stream_count, stream_cap;
     uint64_t last_stream_key;
     size_t last_stream;
+    uint32_t workers_resource; /* of ranges that wait for loader workers; 0: none yet */
     bool spans_unsorted, calls_unsorted;
     struct asked asked;
     uint32_t process[TRACE_PROCESSES_MAX]; /* pids that spans name; span_record.process is index + 1 */

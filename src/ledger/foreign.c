@@ -15,8 +15,30 @@ struct explaining {
 
 /* ---- gaps ---- */
 
-static void take(struct explaining *x, int kind, const struct op_piece *p, int64_t ns)
+/* [a, b) of a range in which the thread loads data: what it read is what own recordings call that, the
+ * rest is the range's. */
+static void take_loading(struct explaining *x, const struct op_piece *range, int64_t a, int64_t b)
 {
+    const struct ops *o = &x->th->ops[OP_CALL];
+    int64_t rest = b - a;
+    for (size_t i = ops_after(o, a); i < o->count && o->item[i].t0 < b; i++) {
+        const struct op_piece *p = &o->item[i];
+        int64_t ns = (p->t1 < b ? p->t1 : b) - (p->t0 > a ? p->t0 : a);
+        if (!p->loads)
+            continue;
+        shares_add(x->out, (enum cause)p->cause, p->resource, ns);
+        rest -= ns;
+    }
+    shares_add(x->out, (enum cause)range->cause, range->resource, rest);
+}
+
+static void take(struct explaining *x, int kind, const struct op_piece *p, int64_t a, int64_t b)
+{
+    int64_t ns = b - a;
+    if (kind == OP_RANGE && p->loads) {
+        take_loading(x, p, a, b);
+        return;
+    }
     if (kind != OP_CODE) {
         shares_add(x->out, (enum cause)p->cause, p->resource, ns);
         return;
@@ -43,7 +65,7 @@ static void walk(struct explaining *x, int kind, int64_t a, int64_t b)
             walk(x, kind + 1, a, p->t0);
             a = p->t0;
         }
-        take(x, kind, p, p1 - a);
+        take(x, kind, p, a, p1);
         a = p1;
     }
     if (a < b)

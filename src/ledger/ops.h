@@ -16,7 +16,7 @@ struct op_piece {
     int64_t t0, t1;
     uint32_t resource;
     uint8_t cause; /* enum cause */
-    bool awaits_device;
+    bool awaits_device, loads;
 };
 
 struct ops {

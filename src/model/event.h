@@ -152,6 +152,7 @@ struct event_op {
     uint8_t kind;      /* enum op_kind */
     uint8_t cause;     /* enum cause; OP_CODE: not used */
     bool awaits_device; /* OP_CALL: it returns when the device has done its work */
+    bool loads;         /* OP_RANGE: the thread loads data itself; OP_CALL: it waits for a file or a peer */
 };
 
 /* What a connection that a wait was seen on had carried when it ended. */

@@ -185,6 +185,24 @@ def test_the_loader_in_the_training_thread(folder):
     assert loud(r) == ["loader-no-workers"]
 
 
+@pytest.mark.parametrize("text,want", [
+    ("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "storage"), ("get_batch", "storage"),
+    ("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", "prepare")])
+@pytest.mark.parametrize("ns", [40 * US, 8 * MS])
+def test_what_a_loading_thread_reads_is_storage(text, want, ns, folder):
+    """8 ms of each range of 9 ms in reads, short or long; the workers' queue is read, too, and is no file."""
+    def during(e, t):
+        e.add("NVTX_EVENTS", start=t, end=t + 9 * MS, eventType=59, globalTid=TID | 1, text=text)
+        for i in range(8 * MS // ns):
+            e.add("OSRT_API", start=t + i * (ns + US), end=t + i * (ns + US) + ns, globalTid=TID | 1,
+                  nameId=e.text("read"))
+    r = gaps(folder, during)
+    assert abs(cause(r, "storage") - (0.040 if want == "storage" else 0)) < 1e-6, r["ledger"]
+    assert abs(cause(r, "prepare") - (0.005 if want == "storage" else 0.045)) < 1e-6
+    if "Single" in text:
+        assert loud(r) == ["loader-no-workers"] and r["verdict"]["limited_by"] == "storage"
+
+
 def test_what_a_faster_device_gains(folder):
     """The thread launches, waits for the device and goes on at once: all of the computing is awaited."""
     e = Export(folder / "a.sqlite")
