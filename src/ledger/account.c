@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "ledger/account.h"
 
+#include "base/unit.h"
+
 void account_init(struct account *a, uint32_t accelerator, int64_t window_ns,
                   struct account_sink sink)
 {
@@ -51,7 +53,8 @@ void account_add(struct account *a, int64_t t1, enum state state, const struct s
                  uint32_t workload, enum evidence evidence)
 {
     static const struct shares none = {.count = 1, .part = {{.cause = CAUSE_NONE, .ns = 1}}};
-    struct shares rest = {.count = 0};
+    struct shares rest;
+    shares_clear(&rest);
     if (t1 <= a->at)
         return;
     shares_add_scaled(&rest, parts && parts->count ? parts : &none, t1 - a->at);
@@ -61,7 +64,7 @@ void account_add(struct account *a, int64_t t1, enum state state, const struct s
         for (int i = 0; i < rest.count; i++) {
             struct share *p = &rest.part[i];
             seen += p->ns;
-            int64_t upto = (int64_t)((__int128)ns * seen / left), mine = upto - given;
+            int64_t upto = unit_part(ns, seen, left), mine = upto - given;
             given = upto;
             if (mine > 0)
                 add_row(a, &(struct ledger_row){a->window, a->accelerator, workload,

@@ -105,7 +105,8 @@ static void add_siblings(const struct walk *k, int64_t t0, int64_t t1, struct sh
 {
     for (size_t i = 0; i < k->threads->count; i++) {
         const struct thread *x = k->threads->list[i];
-        struct shares did = {.count = 0};
+        struct shares did;
+        shares_clear(&did);
         if (x->tgid != k->root->tgid || x == k->root)
             continue;
         add_thread(k, x, t0, t1, &did);

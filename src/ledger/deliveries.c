@@ -55,7 +55,8 @@ static void add_in_order(void *arg, const struct piece *p)
         replay_delivery_add(o->d, CAUSE_STARTUP, 0, ns);
         return;
     }
-    struct shares part = {.count = 0};
+    struct shares part;
+    shares_clear(&part);
     shares_add_scaled(&part, &o->others, ns);
     for (int i = 0; i < part.count; i++)
         replay_delivery_add(o->d, (enum cause)part.part[i].cause, part.part[i].resource,
@@ -126,7 +127,8 @@ static void enumerate(struct makers *ms, struct made_by *m, const struct thread 
     for (;;) {
         int64_t t = turn_next(x, hop, m->seen);
         struct turn turn;
-        struct shares parts = {.count = 0};
+        struct shares parts;
+        shares_clear(&parts);
         bool silent = turn_silent(x, k.chain, k.depth, m->seen, t < until ? t : until, &turn);
         if (silent)
             t = turn.t1;

@@ -169,7 +169,8 @@ static void keep_chain(struct device *d, const struct gap *gap)
     if (ns < CHAIN_MIN_NS || ns <= d->longest.ns)
         return;
     struct walk_links links = {.count = 0};
-    struct shares parts = {.count = 0};
+    struct shares parts;
+    shares_clear(&parts);
     enum evidence evidence;
     gap_explain(d->threads, d->names, gap, &parts, &evidence, &links);
     int most = shares_largest(&parts);
@@ -195,7 +196,8 @@ static void count_unexplained(struct device *d, const struct gap *gap, const str
 static void book_held(struct device *d, int64_t t0, int64_t t1, const struct event_span *next,
                       uint32_t pid)
 {
-    struct shares parts = {.count = 0};
+    struct shares parts;
+    shares_clear(&parts);
     enum evidence evidence = EVIDENCE_CHAIN;
     const struct thread *th = threads_find(d->threads, next && next->tid ? next->tid : d->launcher);
     if (!th) /* nothing was ever launched: the process's main thread */
@@ -235,7 +237,8 @@ static void on_segment(void *arg, enum segment_class class, int64_t t0, int64_t 
                        const struct event_span *next)
 {
     struct device *d = arg;
-    struct shares cause = {.count = 0};
+    struct shares cause;
+    shares_clear(&cause);
     int64_t until;
     enum evidence evidence = d->calls_only ? EVIDENCE_BOUND : EVIDENCE_DEVICE;
     switch (class) {

@@ -105,7 +105,8 @@ static int64_t last_fork(const struct explaining *x);
 
 static void take_sampled(struct explaining *x, const struct event_wait *w, int64_t ns)
 {
-    struct shares parts = {.count = 0};
+    struct shares parts;
+    shares_clear(&parts);
     crowd_share(&x->walk, w, &parts);
     if (!parts.count && last_fork(x) > x->a) /* a child that was not looked at yet */
         shares_add(&parts, CAUSE_STARTUP, 0, 1);

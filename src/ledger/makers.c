@@ -168,7 +168,8 @@ struct made_by *makers_of_wake(struct makers *ms, const struct thread *th,
     const struct event_wait *on = x && x->tgid == th->tgid ? relayed(ms, th, x, w->t_wake) : NULL;
     int64_t t = on ? on->t_wake : w->t_wake;
     struct walk k;
-    struct shares parts = {.count = 0};
+    struct shares parts;
+    shares_clear(&parts);
     if (on)
         x = threads_find(ms->threads, on->waker_tid);
     if (!x || !x->job || x->launches)

@@ -180,7 +180,9 @@ static void own_wait(struct own *o, const struct event_wait *w)
     int64_t from = o->at, wake = w->t_wake < o->end ? w->t_wake : o->end;
     int64_t in = w->t_in < o->end ? w->t_in : o->end;
     struct walk k;
-    struct shares parts = {.count = 0}, scaled = {.count = 0};
+    struct shares parts, scaled;
+    shares_clear(&parts);
+    shares_clear(&scaled);
     if (wake > from) {
         walk_init(&k, o->threads, o->names, o->th);
         enum cause c = walk_direct(&k, o->th, w);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "ledger/shares.h"
 
+#include "base/unit.h"
+
 #include <stddef.h>
 
 static struct share *find(struct shares *s, enum cause cause, uint32_t resource)
@@ -49,7 +51,7 @@ void shares_add_scaled(struct shares *s, const struct shares *from, int64_t tota
     /* cumulative rounding: the running sum is exact at every step */
     for (int i = 0; i < from->count; i++) {
         seen += from->part[i].ns;
-        int64_t upto = (int64_t)((__int128)total * seen / sum);
+        int64_t upto = unit_part(total, seen, sum);
         shares_add(s, from->part[i].cause, from->part[i].resource, upto - given);
         given = upto;
     }

@@ -379,7 +379,8 @@ static bool add_creator(struct walk *k, const struct thread *x, const struct thr
     before.t1 = x->start;
     if (before.first) /* the hand-over's own start belongs to the process's */
         shares_move(s, CAUSE_PREPARE, CAUSE_STARTUP, k->own_cpu);
-    struct shares made = {.count = 0};
+    struct shares made;
+    shares_clear(&made);
     compose(k, creator, before.t0, before.t1, &made);
     if (before.first)
         split_startup(k, creator, x, &before, &made);
@@ -402,7 +403,8 @@ static void remember_maker(struct walk *k, const struct thread *x, const struct 
 void walk_made(struct walk *k, const struct thread *x, const struct thread *consumer,
                const struct turn *turn, struct shares *ret)
 {
-    struct shares parts = {.count = 0};
+    struct shares parts;
+    shares_clear(&parts);
     struct turn made = *turn;
     bool follows_maker = k->depth > 1 && k->chain[k->depth - 1]->tgid == x->tgid;
     struct maker outer = k->maker;

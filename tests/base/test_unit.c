@@ -24,10 +24,26 @@ static void test_si(void **state)
     assert_null(unit_format_si(buf, sizeof(buf), INFINITY, "bit/s"));
 }
 
+/* On either side of 64 bits of product, the whole exactly, always rounded down. */
+static void test_part(void **state)
+{
+    const int64_t day = 86400 * NS_PER_S;
+
+    assert_int_equal(unit_part(10, 0, 3), 0);
+    assert_int_equal(unit_part(10, 1, 3), 3);
+    assert_int_equal(unit_part(10, 3, 3), 10);
+    assert_int_equal(unit_part(day, day - 1, day), day - 1);
+    assert_int_equal(unit_part(365 * day, 100 * day, 365 * day), 100 * day);
+    assert_int_equal(unit_part(INT64_MAX, INT64_MAX, INT64_MAX), INT64_MAX);
+    assert_int_equal(unit_part(INT64_MAX, INT64_MAX - 1, INT64_MAX), INT64_MAX - 1);
+    assert_int_equal(unit_part(INT64_C(1) << 32, INT64_C(1) << 32, INT64_C(1) << 33), INT64_C(1) << 31);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_si),
+        cmocka_unit_test(test_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
