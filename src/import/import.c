@@ -5,21 +5,31 @@
 #include "base/str.h"
 #include "import/formats.h"
 #include "import/sink_file.h"
+#include "import/wrapped.h"
 
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
-static int unknown(const char *path, struct error *e)
+/* NULL: none of them, and why. What packs others is asked for first: some formats are known by what they hold. */
+static const struct format *find_format(const char *path, const char *head, size_t size, struct error *e)
 {
     struct str known = {0};
+    const char *how = wrapped_how(path, head, size);
+    const struct format *format = how ? NULL : format_of(head, size);
+    if (format)
+        return format;
+    if (how) {
+        error_set(e, STATUS_INPUT, "\"%s\" %s", path, how);
+        return NULL;
+    }
     for (size_t i = 0; format_at(i); i++)
         str_addf(&known, "%s %s", i ? "," : "", format_at(i)->name);
     error_set(e, STATUS_INPUT, "\"%s\" is neither a recording of gpufeed nor a file that it can "
                                "import (it reads:%s)", path, str_text(&known));
     str_clear(&known);
-    return STATUS_INPUT;
+    return NULL;
 }
 
 enum import_kind import_look(const char *path, struct error *e)
@@ -33,10 +43,8 @@ enum import_kind import_look(const char *path, struct error *e)
     if (source_head(source, &head, &size, e) == STATUS_OK) {
         if (record_recognise(head, size))
             kind = IMPORT_RECORDING;
-        else if (format_of(head, size))
+        else if (find_format(path, head, size, e))
             kind = IMPORT_FOREIGN;
-        else
-            unknown(path, e);
     }
     source_close(source);
     return kind;
@@ -100,9 +108,9 @@ static int read_file(struct sink_job *job, struct sets *sets, size_t file, const
     if (status)
         return status;
     status = source_head(source, &head, &size, e);
-    const struct format *format = status ? NULL : format_of(head, size);
+    const struct format *format = status ? NULL : find_format(path, head, size, e);
     if (!status && !format)
-        status = unknown(path, e);
+        status = STATUS_INPUT;
     struct sink *sink = status ? NULL : sink_open(job, file, path);
     if (!status && !sink)
         status = error_set(e, STATUS_MEMORY, "\"%s\": out of memory", path);

@@ -59,7 +59,8 @@ static int look(struct source *s, struct error *e)
     if (s->fd < 0 || fstat(s->fd, &st))
         return error_errno(e, "cannot read \"%s\"", s->path);
     if (S_ISDIR(st.st_mode))
-        return error_set(e, STATUS_INPUT, "\"%s\" is a folder, not a file", s->path);
+        return error_set(e, STATUS_INPUT, "\"%s\" is a folder, not a file: give the files in it, as in %s/*",
+                         s->path, s->path);
     if (!S_ISREG(st.st_mode))
         return error_set(e, STATUS_INPUT, "\"%s\" is no regular file", s->path);
     ssize_t n = pread(s->fd, head, sizeof(head), 0);

@@ -12,6 +12,9 @@ import re
 import shutil
 import socket
 import stat
+import subprocess
+import tarfile
+import zipfile
 
 import pytest
 
@@ -240,6 +243,48 @@ def test_empty(name, folder):
 def test_what_is_no_such_file(data, folder):
     (folder / "a").write_bytes(data)
     refused(folder / "a")
+
+
+def packed(kind, folder, name):
+    """The file as people pack it; None: the packer is not here."""
+    path = put(folder, name)
+    tools = {"xz": ["xz", "-k"], "zst": ["zstd", "-q"], "bz2": ["bzip2", "-k"], "lz4": ["lz4", "-q"]}
+    if kind == "zip":
+        with zipfile.ZipFile(folder / "a.zip", "w") as z:
+            z.write(path)
+        return folder / "a.zip"
+    if kind.startswith("tar"):
+        with tarfile.open(folder / f"a.{kind}", "w:" + kind[4:]) as t:
+            t.add(path, "traces/" + path.name)
+        return folder / f"a.{kind}"
+    if not shutil.which(tools[kind][0]):
+        return None
+    to = path.with_name(path.name + "." + kind)
+    subprocess.run([*tools[kind], path, *([to] if kind == "lz4" else [])], check=True, stdin=subprocess.DEVNULL)
+    return to
+
+
+@pytest.mark.parametrize("kind,how", [("xz", "xz -dk"), ("zst", "zstd -dk"), ("bz2", "bzip2 -dk"), ("lz4", "lz4 -dk"),
+                                      ("zip", "unzip"), ("tar", "tar -xf"), ("tar.gz", "tar -xf"), ("tar.xz", "xz -dk")])
+@pytest.mark.parametrize("name", ["kineto", "nccl-log", "prometheus"])
+def test_packed_files_say_how_to_unpack_them(kind, how, name, folder):
+    path = packed(kind, folder, name)
+    if not path:
+        pytest.skip(f"no {kind} here")
+    assert f"({how}" in refused(path)
+
+
+def test_what_another_tool_must_export_first(folder):
+    (folder / "a.nsys-rep").write_bytes(b"\1\2\3" * 100)
+    assert "nsys export --type sqlite" in refused(folder / "a.nsys-rep")
+    shutil.copy(put(folder, "nsys"), folder / "b.nsys-rep")
+    taken(folder / "b.nsys-rep")
+    (folder / "a.json").write_bytes(kineto().decode().encode("utf-16"))
+    assert "iconv" in refused(folder / "a.json")
+
+
+def test_a_folder_of_traces(folder):
+    assert f"give the files in it, as in {folder}/*" in refused(folder)
 
 
 def test_no_regular_file(folder):
