@@ -9,6 +9,15 @@ static const struct {
     enum call_kind kind;
 } words[] = {
     {"Synchronize", CALL_SYNC},
+    {"QueueFinish", CALL_SYNC}, /* SYCL's Unified Runtime and plug-in interface (ur..., pi...) */
+    {"EventWait", CALL_SYNC},
+    {"EventsWait", CALL_SYNC},
+    {"MemoryCopy", CALL_COPY}, /* Level Zero's and theirs */
+    {"MemoryFill", CALL_LAUNCH},
+    {"USMFill", CALL_LAUNCH},
+    {"USMDeviceAlloc", CALL_MEMORY},
+    {"USMHostAlloc", CALL_MEMORY},
+    {"USMSharedAlloc", CALL_MEMORY},
     {"StreamQuery", CALL_OTHER},
     {"EventQuery", CALL_OTHER},
     {"MemAlloc", CALL_MEMORY},

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/unit.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,58 @@ void collective_name(const char *name, const char *kernel, const char *dtype, in
     if (group > 0)
         snprintf(over, sizeof(over), " over %lld ranks", (long long)group);
     snprintf(to, size, "%s%s%s", what, of, over);
+}
+
+struct ranks {
+    long first, last, count;
+    bool dense, cut; /* no number is left out; the list goes on */
+};
+
+static struct ranks read_ranks(const char *list)
+{
+    struct ranks r = {.dense = true, .cut = strstr(list, "...") != NULL};
+    while (*(list += strcspn(list, "0123456789"))) {
+        char *end;
+        long rank = strtol(list, &end, 10);
+        r.dense &= !r.count || rank == r.last + 1;
+        r.first = r.count ? r.first : rank;
+        r.last = rank;
+        r.count++;
+        list = end;
+    }
+    return r;
+}
+
+/* "0, 8, 16": as they stand, without brackets. */
+static void copy_list(const char *list, char *to, size_t size)
+{
+    list += strspn(list, "[ ");
+    size_t n = strcspn(list, "]");
+    snprintf(to, size, "%.*s", n < 40 ? (int)n : 40, list);
+}
+
+void collective_group(const char *ranks, int64_t size, const char *name, const char *words, char *to, size_t to_size)
+{
+    struct ranks r = read_ranks(ranks);
+    char who[96] = "", list[48];
+    copy_list(ranks, list, sizeof(list));
+    if (r.count > 1 && r.dense && !r.cut)
+        snprintf(who, sizeof(who), "ranks %ld-%ld", r.first, r.last);
+    else if (r.count && !r.cut && strlen(list) < 40)
+        snprintf(who, sizeof(who), "rank%s %s", r.count > 1 ? "s" : "", list);
+    else if (r.count && !r.cut)
+        snprintf(who, sizeof(who), "%ld ranks from %ld to %ld", r.count, r.first, r.last);
+    else if (r.count && size > 0)
+        snprintf(who, sizeof(who), "%lld ranks from %ld on", (long long)size, r.first);
+    else if (size > 0 && (*name || *words))
+        snprintf(who, sizeof(who), "%lld ranks", (long long)size);
+    if (!strcmp(words, "undefined"))
+        words = "";
+    const char *called = *words ? words : name;
+    if (*who && *called)
+        snprintf(to, to_size, "%s (%s%.40s)", who, *words ? "" : "group ", called);
+    else
+        snprintf(to, to_size, "%s", who);
 }
 
 bool collectives_add(struct collectives *c, const char *name, const char *dtype, int64_t elements,

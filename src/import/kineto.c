@@ -101,9 +101,13 @@ static void facts(struct kineto *k)
         sink_number(k->sink, "loader", "", "in_main", 1, "1");
     if (k->steps)
         sink_number(k->sink, "job", "", "steps", k->steps, "count");
+    if (k->external_ids)
+        sink_number(k->sink, "job", "", "external_ids_unused", (double)k->external_ids, "count");
     sink_skip(k->sink, "texts that are no UTF-8", k->scan.bad_utf8);
     sink_skip(k->sink, "numbers that are none (NaN, Infinity)", k->scan.nans);
-    if (!trace_spans(k->trace)) {
+    sink_skip(k->sink, "events of kinds of accelerators that are not read (Gaudi, MTIA or another back end)",
+              k->other_device_events);
+    if (!trace_spans(k->trace) && !k->other_device_events) {
         sink_note(k->sink, k->cpu_events ? "the trace holds work of the CPU alone: was the profiler asked for "
                                            "ProfilerActivity.CUDA?"
                                          : "the trace holds no event that tells where time went");
@@ -143,6 +147,7 @@ static int import_kineto(struct source *source, struct sink *sink, struct error 
             *e = mine;
         scan_clear(&k->scan);
         collectives_clear(&k->collectives);
+        intern_clear(&k->groups);
         trace_free(k->trace);
     } else {
         error_set(e, STATUS_MEMORY, "\"%s\": out of memory", source_path(source));

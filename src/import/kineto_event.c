@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* What of an event matters, by its category. */
-enum category { OTHER, KERNEL, MEMCPY, MEMSET, RUNTIME, CODE, ANNOTATION };
+enum category { OTHER, KERNEL, MEMCPY, MEMSET, RUNTIME, CODE, ANNOTATION, FLOW, OTHER_DEVICE };
 
 /* A text of the event: offset from scan.pin. */
 struct piece {
@@ -20,9 +20,10 @@ struct event_in {
     enum category category;
     struct piece name, ts, dur;
     struct piece collective, dtype, argument; /* args: "name" */
+    struct piece ranks, group_name, group_words;
     bool has_ts, has_dur;
     int64_t pid, tid, device, stream, correlation, bytes;
-    int64_t elements_in, elements_out, group;
+    int64_t elements_in, elements_out, group, flow;
     bool has_device;
 };
 
@@ -51,7 +52,12 @@ static enum category category_of(const struct scan *s)
                 ROW("user_annotation", ANNOTATION), ROW("operator", CODE), ROW("runtime", RUNTIME),
                 ROW("gpu_memcpy", MEMCPY), ROW("gpu_memset", MEMSET), ROW("memcpy", MEMCPY),
                 ROW("memset", MEMSET), ROW("cuda_driver", RUNTIME), ROW("hip_runtime", RUNTIME),
-                ROW("xpu_runtime", RUNTIME), ROW("xpu_driver", RUNTIME)};
+                ROW("xpu_runtime", RUNTIME), ROW("xpu_driver", RUNTIME), ROW("ac2g", FLOW),
+                ROW("async_cpu_to_gpu", FLOW), ROW("async", FLOW),
+                /* libkineto's ActivityType.cpp: Gaudi, MTIA, Glow, and back ends outside of PyTorch */
+                ROW("hpu_op", OTHER_DEVICE), ROW("mtia_runtime", OTHER_DEVICE),
+                ROW("mtia_ccp_events", OTHER_DEVICE), ROW("glow_runtime", OTHER_DEVICE),
+                ROW("privateuse1_runtime", OTHER_DEVICE), ROW("privateuse1_driver", OTHER_DEVICE)};
 #undef ROW
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (rows[i].len == s->len && word_is(s, rows[i].name))
@@ -121,7 +127,26 @@ static struct piece *text_of(const struct scan *s, struct event_in *ev)
         return &ev->collective;
     if (KEY("dtype"))
         return &ev->dtype;
+    if (KEY("Process Group Name"))
+        return &ev->group_name;
+    if (KEY("Process Group Description"))
+        return &ev->group_words;
     return KEY("name") ? &ev->argument : NULL;
+}
+
+/* "[0, 1, ...]" as a text, or the array itself: what stands between its brackets. */
+static bool take_ranks(struct scan *s, struct event_in *ev)
+{
+    enum scan_token t = scan_next(s);
+    if (t == SCAN_STRING)
+        ev->ranks = piece_of(s);
+    if (t == SCAN_ARRAY) {
+        size_t at = (size_t)(s->at - s->pin);
+        if (!scan_skip_rest(s))
+            return false;
+        ev->ranks = (struct piece){(uint32_t)at, (uint32_t)((size_t)(s->at - s->pin) - at)};
+    }
+    return t != SCAN_ERROR && (t != SCAN_OBJECT || scan_skip_rest(s));
 }
 
 static bool take_args(struct kineto *k, struct event_in *ev)
@@ -131,6 +156,12 @@ static bool take_args(struct kineto *k, struct event_in *ev)
     if (t != SCAN_OBJECT)
         return t != SCAN_ERROR && (t != SCAN_ARRAY || scan_skip_rest(s));
     while ((t = scan_next(s)) == SCAN_KEY) {
+        if (KEY("Process Group Ranks")) {
+            if (!take_ranks(s, ev))
+                return false;
+            continue;
+        }
+        k->external_ids += KEY("External id") || KEY("external id");
         int64_t *number = number_of(s, ev);
         struct piece *text = number ? NULL : text_of(s, ev);
         if (!number && !text) {
@@ -161,7 +192,7 @@ static bool take_field(struct kineto *k, struct event_in *ev, bool *category_tol
         return *category_told && !wants_args(ev) ? scan_skip(s) : take_args(k, ev);
     char c = s->len >= 2 ? s->text[0] : 0;
     bool ph = KEY("ph"), cat = KEY("cat"), name = KEY("name"), ts = KEY("ts"), dur = KEY("dur");
-    bool pid = c == 'p' && KEY("pid"), tid = KEY("tid");
+    bool pid = c == 'p' && KEY("pid"), tid = KEY("tid"), id = KEY("id");
     enum scan_token t = take_scalar(s);
     if (ph && t == SCAN_STRING && s->len == 1) {
         ev->phase = s->text[0];
@@ -180,6 +211,8 @@ static bool take_field(struct kineto *k, struct event_in *ev, bool *category_tol
         ev->pid = integer(s, t);
     } else if (tid) {
         ev->tid = integer(s, t);
+    } else if (id) {
+        ev->flow = integer(s, t);
     }
     return t != SCAN_ERROR;
 }
@@ -277,7 +310,22 @@ static bool add_collective(struct kineto *k, const struct event_in *ev, int64_t 
     return collectives_add(&k->collectives, words, dtype, elements, ns);
 }
 
-/* "Memcpy HtoD (Pageable -> Device)", "Memcpy DtoH (Device -> Pinned)", AMD "CopyHostToDevice". */
+/* Who takes part, for the ledger's rows; 0: the trace does not tell. */
+static uint32_t group_of(struct kineto *k, const struct event_in *ev)
+{
+    char ranks[512], name[64], words[64], text[160];
+    scan_text(text_at(k, ev->ranks), ev->ranks.len, ranks, sizeof(ranks));
+    scan_text(text_at(k, ev->group_name), ev->group_name.len, name, sizeof(name));
+    scan_text(text_at(k, ev->group_words), ev->group_words.len, words, sizeof(words));
+    collective_group(ranks, ev->group, name, words, text, sizeof(text));
+    if (!*text)
+        return 0;
+    uint32_t number = intern_put_most(&k->groups, text, KINETO_GROUPS, "other groups of ranks");
+    return sink_resource(k->sink, intern_text(&k->groups, number));
+}
+
+/* "Memcpy HtoD (Pageable -> Device)", "Memcpy DtoH (Device -> Pinned)", AMD "CopyHostToDevice", Intel
+ * "zeCommandListAppendMemoryCopy(M2D)". */
 static void describe_copy(struct kineto *k, const struct event_in *ev, struct trace_span *s)
 {
     const char *name = text_at(k, ev->name);
@@ -286,7 +334,8 @@ static void describe_copy(struct kineto *k, const struct event_in *ev, struct tr
     struct kineto_name *n = remembered(k, ev->name, KNOWN_COPY, &known);
     if (!known) {
         n->host_copy = contains(name, len, "HtoD") || contains(name, len, "DtoH") ||
-                       contains(name, len, "HostToDevice") || contains(name, len, "DeviceToHost");
+                       contains(name, len, "HostToDevice") || contains(name, len, "DeviceToHost") ||
+                       contains(name, len, "(M2D)") || contains(name, len, "(D2M)");
         n->pageable = n->host_copy && contains(name, len, "Pageable");
     }
     s->host_copy = n->host_copy;
@@ -310,6 +359,7 @@ static bool take_span(struct kineto *k, const struct event_in *ev, int64_t t0, i
         s.kind = SPAN_MEMSET;
     } else if (is_comm(k, ev)) {
         s.kind = SPAN_COMM;
+        s.resource = group_of(k, ev);
         if (!add_collective(k, ev, ns))
             return false;
     }
@@ -404,6 +454,20 @@ static void take_process_name(struct kineto *k, const struct event_in *ev)
     sink_workload(k->sink, (uint32_t)ev->pid, text);
 }
 
+/* From a call to what it asked of a device: needed only where no correlations are told. */
+static void take_flow(struct kineto *k, const struct event_in *ev)
+{
+    int64_t t0;
+    if (ev->category != FLOW || !ev->has_ts || ev->flow <= 0 ||
+        !scan_decimal(text_at(k, ev->ts), ev->ts.len, 3, &t0) || !from_origin(k, &t0))
+        return;
+    if (ev->phase == 'f' && ev->pid >= 0 && ev->pid < SINK_DEVICES)
+        trace_flow_end(k->trace, (uint64_t)ev->flow, (uint32_t)ev->pid, t0);
+    if (ev->phase == 's')
+        trace_flow_begin(k->trace, (uint64_t)ev->flow,
+                         trace_thread(k->trace, ev->pid ? (uint32_t)ev->pid : 1, ev->tid ? (uint32_t)ev->tid : 1), t0);
+}
+
 /* Phases of the Trace Event Format; complete events (X) are all that Kineto uses for what took time. */
 static bool phase_known(char c)
 {
@@ -419,7 +483,10 @@ static bool interpret(struct kineto *k, const struct event_in *ev)
         sink_skip(k->sink, "begin and end events", 1);
     if (ev->phase == 'M')
         take_process_name(k, ev);
-    if (ev->phase != 'X' || ev->category == OTHER)
+    if (ev->phase == 's' || ev->phase == 'f')
+        take_flow(k, ev);
+    k->other_device_events += ev->category == OTHER_DEVICE;
+    if (ev->phase != 'X' || ev->category == OTHER || ev->category > ANNOTATION)
         return true;
     if (!times(k, ev, &t0, &ns))
         return true;
@@ -430,8 +497,10 @@ static bool interpret(struct kineto *k, const struct event_in *ev)
 }
 
 /* Flows, instants and ranges that are not looked at: most of a trace with stacks. */
-static bool is_nothing(const struct event_in *ev, bool category_told)
+static bool is_nothing(const struct kineto *k, const struct event_in *ev, bool category_told)
 {
+    if ((ev->phase == 's' || ev->phase == 'f') && trace_wants_flows(k->trace))
+        return false;
     return ev->phase && ev->phase != 'M' && (ev->phase != 'X' || (category_told && ev->category == OTHER));
 }
 
@@ -445,7 +514,7 @@ bool kineto_event(struct kineto *k)
     while ((t = scan_next(s)) == SCAN_KEY) {
         if (!take_field(k, &ev, &category_told))
             return false;
-        if (is_nothing(&ev, category_told)) {
+        if (is_nothing(k, &ev, category_told)) {
             scan_unpin(s);
             t = scan_skip_rest(s) ? SCAN_OBJECT_END : SCAN_ERROR;
             break;

@@ -39,6 +39,8 @@ void trace_free(struct trace *t)
     map_clear(&t->thread_of);
     map_clear(&t->stream_of);
     free(t->streams);
+    free(t->begins);
+    free(t->ends);
     intern_clear(&t->call_names);
     free(t);
 }
@@ -114,7 +116,7 @@ void trace_span(struct trace *t, const struct trace_span *s)
     see_stream(t, s, process);
     if (t->failed)
         return;
-    if (s->bytes) {
+    if (s->bytes && s->kind == SPAN_COPY) {
         if (!mem_grow((void **)&t->bytes, &t->bytes_cap, t->bytes_count + 1, sizeof(*t->bytes))) {
             t->failed = true;
             return;
@@ -126,13 +128,39 @@ void trace_span(struct trace *t, const struct trace_span *s)
         t->failed = true;
         return;
     }
+    t->spans_correlated |= s->correlation != 0;
     t->devices |= UINT64_C(1) << s->device;
     t->spans_unsorted |= t->span_count && t->spans[t->span_count - 1].t0 > s->t0;
     t->spans[t->span_count++] = (struct span_record){
         .t0 = s->t0, .ns = (uint64_t)s->ns, .device = s->device, .kind = s->kind,
         .host_copy = s->host_copy, .pageable = s->pageable, .process = process & 1023,
-        .correlation = s->correlation, .bytes = bytes};
+        .correlation = s->correlation, .bytes = s->kind == SPAN_COMM ? s->resource : bytes};
     t->spans_all++;
+}
+
+bool trace_wants_flows(const struct trace *t)
+{
+    return !t->spans_correlated;
+}
+
+void trace_flow_begin(struct trace *t, uint64_t id, uint32_t thread, int64_t t0)
+{
+    if (t->failed || t->spans_correlated || t->calls_correlated || thread >= TRACE_THREADS_MAX)
+        return;
+    if (!mem_grow((void **)&t->begins, &t->begin_cap, t->begin_count + 1, sizeof(*t->begins)))
+        t->failed = true;
+    else
+        t->begins[t->begin_count++] = (struct flow_record){.t0 = t0, .id = id, .at = thread};
+}
+
+void trace_flow_end(struct trace *t, uint64_t id, uint32_t device, int64_t t0)
+{
+    if (t->failed || t->spans_correlated || device >= SINK_DEVICES)
+        return;
+    if (!mem_grow((void **)&t->ends, &t->end_cap, t->end_count + 1, sizeof(*t->ends)))
+        t->failed = true;
+    else
+        t->ends[t->end_count++] = (struct flow_record){.t0 = t0, .id = id, .at = device};
 }
 
 /* Number of a name that is in call_names; what it is, if it is new. */
@@ -179,6 +207,7 @@ void trace_call(struct trace *t, uint32_t thread, uint32_t name, int64_t t0, int
         t->failed = true;
         return;
     }
+    t->calls_correlated |= correlation != 0;
     t->calls_unsorted |= t->call_count && t->calls[t->call_count - 1].t0 > t0;
     t->calls[t->call_count++] = (struct call_record){
         .t0 = t0, .ns = (uint64_t)ns, .thread = thread, .name = (uint16_t)name,

@@ -37,6 +37,7 @@ struct trace_span {
     uint8_t kind;         /* enum span_kind */
     bool host_copy, pageable;
     uint64_t bytes;       /* of copies */
+    uint32_t resource;    /* of communication: who takes part, in the sink; 0 unknown */
 };
 void trace_span(struct trace *t, const struct trace_span *s);
 
@@ -64,6 +65,14 @@ void trace_range(struct trace *t, uint32_t thread, enum cause cause, uint32_t re
 #define TRACE_LOADER "enumerate(Data" /* DataLoader, DataPipe */
 /* The resource of such a range, in the sink. */
 uint32_t trace_loader(struct trace *t, bool workers);
+
+/*
+ * Where neither spans nor calls tell a correlation: what a flow joins, both ends by where they are and when they
+ * begin. Beginnings are forgotten at the first call, ends at the first span that tells one.
+ */
+bool trace_wants_flows(const struct trace *t);
+void trace_flow_begin(struct trace *t, uint64_t id, uint32_t thread, int64_t t0);
+void trace_flow_end(struct trace *t, uint64_t id, uint32_t device, int64_t t0);
 
 /* Correlations count per process, and spans tell theirs. Before the first call or span. */
 void trace_by_process(struct trace *t);

@@ -102,7 +102,11 @@ static void push_span(struct trace *t, const struct span_record *s)
     struct event e = {.kind = EVENT_SPAN,
                       .span = {.t0 = s->t0, .t1 = s->t0 + (int64_t)s->ns, .device = s->device,
                                .kind = s->kind, .host_copy = s->host_copy, .pageable = s->pageable,
-                               .bytes = s->bytes ? t->bytes[s->bytes - 1] : 0, .pid = pid}};
+                               .pid = pid}};
+    if (s->kind == SPAN_COMM)
+        e.span.resource = s->bytes;
+    else if (s->bytes)
+        e.span.bytes = t->bytes[s->bytes - 1];
     if (c) {
         const struct trace_thread *th = &t->thread[c->thread];
         e.span.pid = th->pid;
@@ -211,6 +215,50 @@ void trace_advance(struct trace *t, int64_t until)
     forget(t, span, call);
 }
 
+/* ---- flows ---- */
+
+/* Where and when it begins or ends. */
+static uint64_t flow_key(uint32_t at, int64_t t0)
+{
+    return (uint64_t)t0 * UINT64_C(0x9e3779b97f4a7c15) ^ at;
+}
+
+static bool find_flow(const struct map *flows, uint32_t at, int64_t t0, uint32_t *ret)
+{
+    uint64_t number;
+    if (!map_get(flows, flow_key(at, t0), &number) || !number)
+        return false;
+    *ret = (uint32_t)number;
+    return true;
+}
+
+/* Of two flows that begin or end at one instant at one place nothing is known: 0. */
+static void index_flows(struct trace *t, struct map *m, const struct flow_record *flows, size_t count)
+{
+    for (size_t i = 0; i < count && !t->failed; i++) {
+        uint64_t known, id = (uint32_t)flows[i].id, key = flow_key(flows[i].at, flows[i].t0);
+        if (map_get(m, key, &known) && known != id)
+            id = 0;
+        t->failed = !map_put(m, key, id);
+    }
+}
+
+/* Flows become correlations, where those are not told. */
+static void join_flows(struct trace *t)
+{
+    struct map begins = {0}, ends = {0};
+    if (!t->spans_correlated && t->end_count) {
+        index_flows(t, &ends, t->ends, t->end_count);
+        index_flows(t, &begins, t->begins, t->calls_correlated ? 0 : t->begin_count);
+        for (size_t i = 0; i < t->call_count && begins.count; i++)
+            find_flow(&begins, t->calls[i].thread, t->calls[i].t0, &t->calls[i].correlation);
+        for (size_t i = 0; i < t->span_count; i++)
+            find_flow(&ends, t->spans[i].device, t->spans[i].t0, &t->spans[i].correlation);
+    }
+    map_clear(&begins);
+    map_clear(&ends);
+}
+
 static int64_t end_of(const struct trace *t)
 {
     int64_t end = t->spans[0].t0;
@@ -225,6 +273,7 @@ int trace_finish(struct trace *t, struct error *e)
 {
     if (!t->failed && t->span_count && t->span_count == t->spans_all) { /* none was pushed before */
         sort(t);
+        join_flows(t);
         sink_extent(t->sink, t->spans[0].t0, end_of(t));
     }
     while (!t->failed && t->span_count)

@@ -16,7 +16,7 @@ struct span_record {
     int64_t t0;
     uint64_t ns : 44, device : 6, kind : 2, host_copy : 1, pageable : 1, process : 10;
     uint32_t correlation;
-    uint32_t bytes; /* index + 1 in trace.bytes; 0 none */
+    uint32_t bytes; /* of a copy: index + 1 in trace.bytes; 0 none. Of communication: its resource */
 };
 
 /* A call of the runtime: 24 bytes. */
@@ -42,6 +42,13 @@ struct op_records {
 struct trace_thread {
     uint32_t pid, tid;
     struct op_records code, range;
+};
+
+/* The beginning or end of a flow: 24 bytes. */
+struct flow_record {
+    int64_t t0;
+    uint64_t id;
+    uint32_t at; /* thread, or device */
 };
 
 /* The streams that were seen. Those beyond the last place are not told apart from ones that ran before. */
@@ -74,6 +81,9 @@ struct trace {
     uint64_t last_stream_key;
     size_t last_stream;
     uint32_t workers_resource; /* of ranges that wait for loader workers; 0: none yet */
+    struct flow_record *begins, *ends; /* owned; of flows; none once a call, or span, told its correlation */
+    size_t begin_count, begin_cap, end_count, end_cap;
+    bool calls_correlated, spans_correlated;
     bool spans_unsorted, calls_unsorted;
     struct asked asked;
     uint32_t process[TRACE_PROCESSES_MAX]; /* pids that spans name; span_record.process is index + 1 */

@@ -193,6 +193,23 @@ static void count_unexplained(struct device *d, const struct gap *gap, const str
     d->sums.late_first_ns += next && next->first ? late : 0;
 }
 
+/* Exposed communication of known ranks is a wait of the window like any other. */
+static void keep_comm(struct device *d, int64_t t0, int64_t ns)
+{
+    char time[32];
+    if (d->longest_window != d->account.window)
+        emit_chain(d);
+    if (!d->timeline.comm_resource || ns < CHAIN_MIN_NS || ns <= d->longest.ns)
+        return;
+    d->longest_window = d->account.window;
+    d->longest = (struct chain_example){.t0 = t0, .ns = ns, .accelerator = d->number, .count = 1,
+                                        .cause = CAUSE_COLLECTIVE, .resource = d->timeline.comm_resource};
+    struct chain_link *l = &d->longest.links[0];
+    str_copy(l->who, sizeof(l->who), intern_text(d->names, d->timeline.comm_resource));
+    snprintf(l->did, sizeof(l->did), "communicated, and nothing computed meanwhile, for %s",
+             unit_format_ns(time, sizeof(time), ns));
+}
+
 static void book_held(struct device *d, int64_t t0, int64_t t1, const struct event_span *next,
                       uint32_t pid)
 {
@@ -246,7 +263,8 @@ static void on_segment(void *arg, enum segment_class class, int64_t t0, int64_t 
         book_idle(d, t0, t1, next);
         return;
     case SEGMENT_COMM:
-        shares_add(&cause, CAUSE_COLLECTIVE, 0, 1);
+        keep_comm(d, t0, t1 - t0);
+        shares_add(&cause, CAUSE_COLLECTIVE, d->timeline.comm_resource, 1);
         break;
     case SEGMENT_PAGEABLE:
         shares_add(&cause, CAUSE_PAGEABLE_COPY, 0, 1);

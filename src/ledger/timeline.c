@@ -102,8 +102,11 @@ void timeline_advance(struct timeline *t, int64_t until, bool end_gap, segment_f
             walk_to(t, s->t0, s, fn, arg);
         int64_t busy = busy_end(t), from = s->t0 > busy ? s->t0 : busy;
         walked(arg, s, s->t1 > from ? s->t1 - from : 0);
-        if (s->t1 > t->busy_until[c])
+        if (s->t1 > t->busy_until[c]) {
             t->busy_until[c] = s->t1;
+            if (c == SEGMENT_COMM)
+                t->comm_resource = s->resource;
+        }
     }
     if (end_gap)
         walk_to(t, until, NULL, fn, arg);

@@ -46,6 +46,7 @@ struct event_span {
     bool sync_copy;    /* the call returned only after the copy */
     bool first;        /* foreign traces: nothing before it is told of its stream */
     uint64_t bytes;
+    uint32_t resource; /* of communication: who takes part; 0 unknown */
 };
 
 enum call_kind { CALL_LAUNCH, CALL_COPY, CALL_SYNC, CALL_MEMORY, CALL_CONTEXT, CALL_OTHER };

@@ -151,6 +151,16 @@ def test_exposed_collectives_are_named():
 
 
 @needs_cases
+def test_the_ranks_that_communicate_are_named():
+    r = case("resnet_8ranks_mi300.json.gz")
+    assert cause_share(r, "collective", "ranks 0-7 (default_pg)") > 0.4
+    # five kernels do not tell their group
+    assert cause_share(r, "collective", None) > 0.63
+    out = gf.gpufeed("report", CASES / "nccl_2ranks.json.gz", "--chains").out
+    assert "ranks 0-1 (default_pg) communicated" in " ".join(out.split())
+
+
+@needs_cases
 def test_quiet_where_nothing_is_wrong():
     r = case("ns_resolution.json.gz")
     assert findings(r) == ["healthy"]
@@ -316,6 +326,44 @@ def test_states_by_strength(folder):
     assert ns(r, "copy", "pageable-copy") == 15_000
 
 
+def comm(ts, dur, **group):
+    e = kernel(ts, dur, 1, name="ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)")
+    e["args"].update({"Collective name": "allreduce", **group})
+    return e
+
+
+def test_groups_of_ranks(folder):
+    r = read(folder, trace(comm(0, 10, **{"Process Group Ranks": "[0, 2]", "Process Group Description": "tp"}),
+                           comm(20, 20, **{"Process Group Ranks": [1, 2, 3], "Process Group Name": "7"}),
+                           comm(50, 30, **{"Process Group Ranks": {"a": [1]}, "Process Group Name": None})))
+    rows = {row["resource"]: row["ns"] for row in r["ledger"] if row["state"] == "comm"}
+    assert rows == {"ranks 0, 2 (tp)": 10_000, "ranks 1-3 (group 7)": 20_000, None: 30_000}
+
+
+def test_groups_without_end_are_few_rows(folder):
+    events = [comm(i * 20, 10, **{"Process Group Ranks": f"[{i}, {i + 2}]"}) for i in range(300)]
+    rows = [row for row in read(folder, trace(*events))["ledger"] if row["state"] == "comm"]
+    assert len(rows) == 65 and sum(row["ns"] for row in rows) == 3_000_000
+
+
+@pytest.mark.parametrize("calls,spans", [(True, True), (True, False), (False, False)])
+def test_flows_stand_for_correlations(calls, spans, folder):
+    """Whether calls or activity tell their correlations makes no difference, nor where the flows stand."""
+    def flow(phase, number, ts, pid, tid):
+        return {"ph": phase, "cat": "ac2g", "name": "ac2g", "id": number, "pid": pid, "tid": tid, "ts": ts}
+    loader = x("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 3000, 20000)
+    other = launch(41000, 1, 9, tid=8)  # the last to launch, and not the one
+    events = [json.loads(json.dumps(e)) for e in [*GAP, loader, other]]
+    for e in events:
+        if (e["cat"] == "kernel" and not spans) or (e["cat"] == "cuda_runtime" and not calls):
+            del e["args"]["correlation"]
+    flows = [flow("s", 1, 0, 7, 7), flow("f", 1, 10, 0, 1), flow("s", 2, 42000, 7, 7), flow("f", 2, 42010, 0, 1)]
+    got = [read(folder, trace(*order)) for order in (events + flows, flows + events)]
+    for r in got:
+        assert ns(r, "wait", "prepare") == 20_000_000, r["ledger"]
+        assert ns(r, "wait", "launch") == 10_000
+
+
 def test_old_and_other_spellings(folder):
     """2021: capitals, threads as texts. AMD: hip calls."""
     old = [x("Runtime", "cudaLaunchKernel", 0, 5, tid="7", correlation=1),
@@ -327,6 +375,48 @@ def test_old_and_other_spellings(folder):
            x("Memset", "Memset (Device)", 2200, 100, tid="stream 7", pid=0, device=0, correlation=9)]
     r = read(folder, trace(*old))
     assert ns(r, "wait", "prepare") == 1_500_000 and ns(r, "compute") == 280_000
+
+
+def test_intel_gpus(folder):
+    """xpu_runtime: names of the Unified Runtime and of Level Zero."""
+    def call(name, ts, dur, correlation=0):
+        return x("xpu_runtime", name, ts, dur, correlation=correlation)
+    r = read(folder, trace(call("urEnqueueKernelLaunch", 0, 5, 1), kernel(10, 1990, 1),
+                           call("urUSMDeviceAlloc", 3000, 20000), call("urQueueFinish", 30000, 5000),
+                           call("zeCommandListAppendMemoryCopy", 41000, 5, 2),
+                           x("gpu_memcpy", "zeCommandListAppendMemoryCopy(M2D)", 41010, 20, tid=1, pid=0, device=0,
+                             correlation=2)))
+    assert ns(r, "wait", "host", "urUSMDeviceAlloc") == 20_000_000
+    assert ns(r, "wait", "launch", "urQueueFinish") == 5_000_000
+
+
+@pytest.mark.parametrize("category", ["hpu_op", "mtia_ccp_events", "privateuse1_runtime"])
+def test_accelerators_that_are_not_read(category, folder):
+    r = read(folder, trace(x("cpu_op", "aten::mm", 0, 10), *[x(category, "work", i * 10, 5) for i in range(7)]))
+    assert r["accelerators"] == []
+    assert any("7 events of kinds of accelerators that are not read" in n for n in notes_in(r)), notes_in(r)
+    assert not any("ProfilerActivity.CUDA" in n for n in notes_in(r))
+
+
+def test_what_stacks_shapes_and_memory_add_changes_nothing(folder):
+    """with_stack, record_shapes, profile_memory: python functions, instants, counters, marks."""
+    want = read(folder, trace(*GAP))
+    more = [x("python_function", "train.py(10): step", 0, 50000, **{"Python id": 1, "Python parent id": None}),
+            x("overhead", "Activity Buffer Request", 10, 40000),
+            {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 7, "tid": 7, "ts": 5,
+             "args": {"Total Reserved": 5, "Device Id": 0, "Bytes": -512}},
+            {"ph": "C", "name": "GPU 0 Est. SM Efficiency", "pid": 0, "ts": 5, "args": {"value": 0.5}},
+            {"ph": "i", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": 9999999}]
+    got = read(folder, trace(*more, *GAP, *more))
+    assert got["ledger"] == want["ledger"] and notes_in(got) == []
+
+
+def test_several_gpus_in_one_file(folder):
+    events = [dict(e, args=dict(e["args"], device=d, correlation=e["args"]["correlation"] + 10 * d))
+              for d in (0, 1, 2) for e in GAP]
+    r = read(folder, trace(*events))
+    assert [a["id"][-2:] for a in r["accelerators"]] == [":0", ":1", ":2"]
+    assert len({a["seconds"] for a in r["accelerators"]}) == 1
 
 
 def test_several_ranks_and_devices(folder):

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -34,8 +35,35 @@ static void known_names_keep_their_sums(void **state)
     collectives_clear(&c);
 }
 
+static void group_is(const char *ranks, int64_t size, const char *name, const char *words, const char *want)
+{
+    char text[160];
+    collective_group(ranks, size, name, words, text, sizeof(text));
+    assert_string_equal(text, want);
+}
+
+static void groups_in_words(void **state)
+{
+    char many[4000] = "[0", *at = many + 2;
+    (void)state;
+    group_is("", 0, "", "", "");
+    group_is("", 8, "", "", "");
+    group_is("", 8, "2", "undefined", "8 ranks (group 2)");
+    group_is("[0, 1, 2, 3]", 4, "0", "default_pg", "ranks 0-3 (default_pg)");
+    group_is("0,8,16", 3, "4", "", "ranks 0,8,16 (group 4)");
+    group_is("[5]", 1, "", "", "rank 5");
+    group_is("[0, 1, 2, ...]", 512, "0", "default_pg", "512 ranks from 0 on (default_pg)");
+    group_is("[0, 1, 2, ...]", 0, "", "", "");
+    group_is("no numbers", 0, "x", "", "");
+    group_is("[99999999999999999999999, 3]", 2, "", "", "ranks 99999999999999999999999, 3");
+    for (int i = 1; i < 64; i++)
+        at += snprintf(at, 20, ", %d", i * 8);
+    group_is(many, 64, "9", "tp", "64 ranks from 0 to 504 (tp)");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(known_names_keep_their_sums)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(known_names_keep_their_sums),
+                                       cmocka_unit_test(groups_in_words)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
