@@ -306,7 +306,7 @@ static int print(const struct check_command *o, const struct check_report *r,
             report_check_text(r, &to, &out);
         if (plan) {
             str_add(&out, r ? "\n" : "");
-            check_fix_text(plan, &out);
+            check_fix_text(&o->fix, plan, &out);
         }
     }
     int rc = show_write(&out, NULL, stdout, &e);
@@ -319,10 +319,11 @@ static int fix(const struct check_command *o, const struct check_report *r)
     struct fix_plan plan;
     struct error e = {0};
     struct fix_context c = {.root = root_of(o), .pid = o->pid};
-    if (check_fix_run(&o->fix, &c, r, &plan, &e))
-        return cmd_fail(&cmd_check, &e);
-    int code = print(o, r, &plan);
-    if (!code)
+    int status = check_fix_run(&o->fix, &c, r, &plan, &e);
+    int code = status && !plan.stopped ? EXIT_DONE : print(o, r, &plan);
+    if (status)
+        code = cmd_fail(&cmd_check, &e);
+    else if (!code)
         code = o->fix.apply ? check_fix_code(&plan) : show_exit_code(&r->found, o->show.fail_on);
     fix_plan_clear(&plan);
     return code;
@@ -332,10 +333,11 @@ static int undo(const struct check_command *o)
 {
     struct fix_plan plan;
     struct error e = {0};
-    if (check_fix_undo(&o->fix, &plan, &e))
-        return cmd_fail(&cmd_check, &e);
-    int code = print(o, NULL, &plan);
-    if (!code)
+    int status = check_fix_undo(&o->fix, &plan, &e);
+    int code = status && !plan.stopped ? EXIT_DONE : print(o, NULL, &plan);
+    if (status)
+        code = cmd_fail(&cmd_check, &e);
+    else if (!code)
         code = check_fix_code(&plan);
     fix_plan_clear(&plan);
     return code;

@@ -47,27 +47,19 @@ int check_fix_run(const struct check_fix *o, const struct fix_context *c,
     struct fix_plan p = {0};
     struct fix_journal j = journal(o);
     int status = plan(o, c, r, &p, e);
-    if (!status && o->apply)
+    if (status)
+        fix_plan_clear(&p); /* nothing was begun */
+    else if (o->apply)
         status = fix_apply(&p, &j, e);
-    if (status) {
-        fix_plan_clear(&p);
-        return status;
-    }
     *ret = p;
-    return STATUS_OK;
+    return status;
 }
 
 int check_fix_undo(const struct check_fix *o, struct fix_plan *ret, struct error *e)
 {
-    struct fix_plan p = {0};
     struct fix_journal j = journal(o);
-    int status = fix_undo(&j, &p, e);
-    if (status) {
-        fix_plan_clear(&p);
-        return status;
-    }
-    *ret = p;
-    return STATUS_OK;
+    *ret = (struct fix_plan){0};
+    return fix_undo(&j, ret, e);
 }
 
 /* "planned  sysfs /sys/class/bdi/0:45/read_ahead_kb: 128 -> 15380  [nfs-read-ahead-small]"; names of mounts
@@ -91,17 +83,42 @@ static void put_step(const struct fix_step *s, struct str *out)
     str_clear(&line);
 }
 
-void check_fix_text(const struct fix_plan *p, struct str *out)
+/* "gpufeed check --undo", with the journal that it needs. */
+static void put_undo(const struct check_fix *o, struct str *out)
 {
-    bool planned = false;
-    if (!p->count)
-        str_add(out, "There is nothing that --fix could change.\n");
+    str_add(out, "gpufeed check --undo");
+    if (o->journal) {
+        str_add(out, " --journal ");
+        plain_add(out, o->journal, true);
+    }
+}
+
+static void put_end(const struct check_fix *o, const struct fix_plan *p, const bool *any,
+                    struct str *out)
+{
+    if (p->stopped && p->undo)
+        str_add(out, "It stopped before the end: what is done above has not been taken back.\n");
+    else if (p->stopped && any[FIX_PLANNED])
+        str_add(out, "It stopped before the end: what is planned above has not been done.\n");
+    else if (any[FIX_PLANNED] && !p->dry)
+        str_add(out, "Nothing has been changed. --fix --apply does it, --undo takes it back.\n");
+    if (!any[FIX_DONE])
+        return;
+    put_undo(o, out);
+    str_add(out, p->undo ? " tries again.\n" : " takes back what is done.\n");
+}
+
+void check_fix_text(const struct check_fix *o, const struct fix_plan *p, struct str *out)
+{
+    bool any[FIX_LEFT + 1] = {false};
+    if (!p->count && !p->stopped)
+        str_add(out, p->undo ? "There is nothing to take back.\n"
+                             : "There is nothing that --fix could change.\n");
     for (size_t i = 0; i < p->count; i++) {
         put_step(&p->steps[i], out);
-        planned |= p->steps[i].state == FIX_PLANNED;
+        any[p->steps[i].state] = true;
     }
-    if (planned && !p->dry)
-        str_add(out, "Nothing has been changed. --fix --apply does it, --undo takes it back.\n");
+    put_end(o, p, any, out);
 }
 
 void check_fix_json(const struct fix_plan *p, struct str *out)
@@ -110,6 +127,7 @@ void check_fix_json(const struct fix_plan *p, struct str *out)
     json_init(&j, out);
     json_object(&j);
     json_kstring(&j, "schema", "gpufeed.fix/1");
+    json_kbool(&j, "stopped", p->stopped);
     json_key(&j, "steps");
     json_array(&j);
     for (size_t i = 0; i < p->count; i++) {

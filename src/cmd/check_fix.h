@@ -15,13 +15,15 @@ struct check_fix {
     bool apply;
 };
 
-/* The steps that the findings and --scratch ask for; applies them where o says so. */
+/* The steps that the findings and --scratch ask for; applies them where o says so. On failure ret holds
+ * what was done before it, if anything was begun; clear it in either case. */
 int check_fix_run(const struct check_fix *o, const struct fix_context *c,
                   const struct check_report *r, struct fix_plan *ret, struct error *e);
-/* Undoes what the journal holds. */
+/* Undoes what the journal holds; ret as above. */
 int check_fix_undo(const struct check_fix *o, struct fix_plan *ret, struct error *e);
 
-void check_fix_text(const struct fix_plan *p, struct str *out);
+/* Says how to take back what was done, too. */
+void check_fix_text(const struct check_fix *o, const struct fix_plan *p, struct str *out);
 /* A document of its own, gpufeed.fix/1 (doc/fix.schema.json). */
 void check_fix_json(const struct fix_plan *p, struct str *out);
 /* EXIT_FINDINGS if a step failed, else EXIT_DONE. */

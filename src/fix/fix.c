@@ -146,6 +146,22 @@ static bool turn(const struct knob *knob, const char *root, const char *target, 
     return false;
 }
 
+/* A knob that took half a value, or none, gets its old one. false: it has another, and `why` says so: the journal
+ * goes on holding it. */
+static bool turn_back(struct fix_step *s, const struct knob *knob, const char *root)
+{
+    char now[KNOB_VALUE] = "", why[sizeof(s->why)] = "";
+    if (!knob->get(root, s->target, now, NULL) && !strcmp(now, s->before))
+        return true;
+    if (turn(knob, root, s->target, s->before, why, sizeof(why)))
+        return true;
+    struct str text = {0};
+    str_addf(&text, "%s; and %s could not be set again: %s", s->why, s->before, why);
+    str_copy(s->why, sizeof(s->why), str_text(&text));
+    str_clear(&text);
+    return false;
+}
+
 static int apply_one(struct fix_step *s, struct journal *j, const struct fix_journal *o,
                      struct error *e)
 {
@@ -167,8 +183,8 @@ static int apply_one(struct fix_step *s, struct journal *j, const struct fix_jou
         o->moment(o->arg);
     bool done = turn(knob, root, s->target, s->after, s->why, sizeof(s->why));
     s->state = done ? FIX_DONE : FIX_FAILED;
-    if (!done) /* a knob that took half a value gets its old one */
-        turn(knob, root, s->target, s->before, (char[8]){0}, 8);
+    if (!done && !turn_back(s, knob, root))
+        return STATUS_OK; /* --undo may try again */
     return journal_event(j, x.number, done ? JOURNAL_DONE : JOURNAL_FAILED, o->unix_ns, e);
 }
 
@@ -186,6 +202,7 @@ int fix_apply(struct fix_plan *p, const struct fix_journal *o, struct error *e)
     for (size_t i = 0; i < p->count && !status; i++)
         if (p->steps[i].state == FIX_PLANNED)
             status = apply_one(&p->steps[i], &j, o, e);
+    p->stopped = status != STATUS_OK;
     journal_close(&j);
     return status;
 }
@@ -214,22 +231,27 @@ static void undo_one(struct fix_step *s, const struct knob *knob, const char *ro
     str_clear(&text);
 }
 
-static int undo_entry(struct journal *j, size_t i, const struct fix_journal *o,
-                      struct fix_plan *ret, struct error *e)
+static struct fix_step step_of(const struct journal_entry *x)
 {
-    const struct journal_entry *x = &j->entries[i];
-    struct fix_step s = {.number = x->number};
+    struct fix_step s = {.number = x->number, .state = FIX_DONE};
     str_copy(s.knob, sizeof(s.knob), x->knob);
     str_copy(s.target, sizeof(s.target), x->target);
     str_copy(s.before, sizeof(s.before), x->before);
     str_copy(s.after, sizeof(s.after), x->after);
     str_copy(s.finding, sizeof(s.finding), x->finding);
-    undo_one(&s, knob_find(x->knob, strlen(x->knob)), root_of(o->root));
-    if (!add(ret, &s))
+    return s;
+}
+
+static int undo_entry(struct journal *j, size_t i, const struct fix_journal *o,
+                      struct fix_plan *ret, struct error *e)
+{
+    struct fix_step s = step_of(&j->entries[i]), *kept = add(ret, &s);
+    if (!kept)
         return error_set(e, STATUS_MEMORY, "out of memory");
-    if (s.state == FIX_FAILED)
+    undo_one(kept, knob_find(s.knob, strlen(s.knob)), root_of(o->root));
+    if (kept->state == FIX_FAILED)
         return STATUS_OK; /* may be tried again */
-    return journal_event(j, s.number, s.state == FIX_UNDONE ? JOURNAL_UNDONE : JOURNAL_LEFT,
+    return journal_event(j, s.number, kept->state == FIX_UNDONE ? JOURNAL_UNDONE : JOURNAL_LEFT,
                          o->unix_ns, e);
 }
 
@@ -239,9 +261,17 @@ int fix_undo(const struct fix_journal *o, struct fix_plan *ret, struct error *e)
     int status = journal_open(o->path ? o->path : FIX_JOURNAL, false, &j, e);
     if (status)
         return status;
-    for (size_t i = j.count; i-- > 0 && !status;)
-        if (j.entries[i].event == JOURNAL_BEGIN || j.entries[i].event == JOURNAL_DONE)
+    ret->undo = true;
+    for (size_t i = j.count; i-- > 0;) {
+        if (j.entries[i].event != JOURNAL_BEGIN && j.entries[i].event != JOURNAL_DONE)
+            continue;
+        struct fix_step s = step_of(&j.entries[i]);
+        if (status)
+            add(ret, &s); /* it was not come to */
+        else
             status = undo_entry(&j, i, o, ret, e);
+    }
+    ret->stopped = status != STATUS_OK;
     journal_close(&j);
     return status;
 }

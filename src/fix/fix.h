@@ -22,7 +22,7 @@ enum fix_state {
     FIX_PLANNED,
     FIX_KEPT,   /* it has the wanted value already */
     FIX_DONE,   /* set, and seen to be set */
-    FIX_FAILED, /* `why` says what went wrong; it has its old value */
+    FIX_FAILED, /* `why` says what went wrong; it has its old value, unless that is said there, too */
     FIX_UNDONE, /* has its old value again */
     FIX_LEFT,   /* changed by somebody else since, or gone: left alone */
 };
@@ -38,7 +38,9 @@ struct fix_step {
 struct fix_plan {
     struct fix_step *steps; /* owned */
     size_t count, cap;
-    bool dry; /* of a dump: nothing can be applied */
+    bool dry;     /* of a dump: nothing can be applied */
+    bool undo;    /* made by fix_undo: what is FIX_DONE in it is still to be undone */
+    bool stopped; /* the journal failed: what is FIX_PLANNED was not done, nor FIX_DONE undone */
 };
 
 struct fix_context {
@@ -67,9 +69,10 @@ struct fix_journal {
 };
 
 /* Applies all planned steps; each tells in its state how it went. An error: the journal cannot be kept, and
- * nothing more was done. */
+ * nothing more was done (p->stopped); the steps tell what was. */
 int fix_apply(struct fix_plan *p, const struct fix_journal *j, struct error *e);
-/* Undoes all that the journal holds, and tells it in ret's steps. STATUS_MISSING: there is no journal. */
+/* Undoes all that the journal holds, and tells it in ret's steps. STATUS_MISSING: there is no journal. On another
+ * error, ret->stopped, they tell what was undone and what was not. */
 int fix_undo(const struct fix_journal *j, struct fix_plan *ret, struct error *e);
 
 #endif

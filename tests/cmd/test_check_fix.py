@@ -127,6 +127,55 @@ def test_a_limit_that_was_changed_since_stays(tmp_path):
         end(job)
 
 
+def full_after(size):
+    """Files can grow to that size and no more, as on a disk that is full."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def on_a_full_disk(size, *argv):
+    child = subprocess.run([gf.GPUFEED, *map(str, argv)], capture_output=True, text=True, check=False,
+                           env=gf.environment(), preexec_fn=lambda: full_after(size))
+    return child.returncode, child.stdout, child.stderr
+
+
+def test_what_was_done_is_told_where_it_stops(tmp_path):
+    """The journal is full after the first step: what was done, what was not, and the way back; then the same of --undo."""
+    rules = rule(tmp_path / "r", "first", "limit nofile hard")
+    rule(rules, "second", "limit memlock hard")
+    job = sleeper(limits=(resource.RLIMIT_NOFILE, (256, 1024)))
+    try:
+        resource.prlimit(job.pid, resource.RLIMIT_MEMLOCK, (65536, 131072))
+        whole, journal = tmp_path / "whole", tmp_path / "journal"
+        args = ("check", "-p", job.pid, "--interval", "0", "--rules", rules, "--fix", "--apply")
+        assert gf.gpufeed(*args, "--journal", whole).code == 0
+        assert gf.gpufeed("check", "--undo", "--journal", whole).code == 0
+        lines = whole.read_text().splitlines(keepends=True)
+        some = sum(len(line.encode()) for line in lines[:3]) + 20
+        code, out, err = on_a_full_disk(some, *args, "--journal", journal)
+        assert code == 2 and "cannot write the journal" in err, (out, err)
+        assert "done     limit" in out and "nofile: 256 1024 -> 1024 1024" in out, out
+        assert "planned  limit" in out and "memlock: 65536 131072 -> 131072 131072" in out, out
+        assert "has not been done" in out, out
+        assert f"gpufeed check --undo --journal {journal} takes back" in out, out
+        assert resource.prlimit(job.pid, resource.RLIMIT_NOFILE) == (1024, 1024)
+        assert resource.prlimit(job.pid, resource.RLIMIT_MEMLOCK) == (65536, 131072)
+
+        assert gf.gpufeed(*args, "--journal", journal).code == 0
+        code, out, err = on_a_full_disk(journal.stat().st_size + 20, "check", "--undo", "--journal", journal)
+        assert code == 2 and "cannot write the journal" in err, (out, err)
+        assert "undone   limit" in out and "memlock: 131072 131072 -> 65536 131072" in out, out
+        assert "done     limit" in out and "has not been taken back" in out, out
+        assert resource.prlimit(job.pid, resource.RLIMIT_NOFILE) == (1024, 1024)
+        result = gf.gpufeed("check", "--undo", "--journal", journal, "--json")
+        assert not gf.parse(result.out)["stopped"]
+        assert [s["state"] for s in steps(result)] == ["undone", "undone"]
+        assert resource.prlimit(job.pid, resource.RLIMIT_NOFILE) == (256, 1024)
+        assert resource.prlimit(job.pid, resource.RLIMIT_MEMLOCK) == (65536, 131072)
+    finally:
+        end(job)
+
+
 @ROOT_ONLY
 @pytest.mark.skipif(not shutil.which("unshare"), reason="no unshare")
 def test_an_interface_in_a_network_of_its_own(tmp_path):
@@ -146,20 +195,143 @@ def test_an_interface_in_a_network_of_its_own(tmp_path):
     assert "undone   link lo: up -> down" in (tmp_path / "b").read_text()
 
 
-@pytest.fixture(name="disk")
-def loop_disk(tmp_path):
+def there_and_back(folder, apply, *, before="", shown="", around=("unshare", "-m")):
+    """Applies one knob for real and undoes it, in namespaces of its own; what `shown` prints, before, after and at the end."""
+    rules = rule(folder / "r", "one", apply)
+    journal = folder / "journal"
+    script = f"""
+        set -e
+        exec 2>{folder}/errors
+        {before}
+        {{ {shown}; }} >{folder}/before
+        {gf.GPUFEED} check --interval 0 --rules {rules} --fix --apply --json --journal {journal} >{folder}/apply
+        {{ {shown}; }} >{folder}/after
+        {gf.GPUFEED} check --undo --json --journal {journal} >{folder}/undo
+        {{ {shown}; }} >{folder}/end"""
+    result = gf.run(*around, "sh", "-c", script)
+    if "unshare" in result.err or "Operation not permitted" in (folder / "errors").read_text():
+        pytest.skip(result.err or (folder / "errors").read_text())
+    assert result.code == 0, (result, (folder / "errors").read_text())
+    states = []
+    for name in ("apply", "undo"):
+        document = gf.parse((folder / name).read_text())
+        gf.validator("fix").validate(document)
+        states.append([s["state"] for s in document["steps"] if s["knob"] == apply.split()[0]])
+    assert states == [["done"], ["undone"]], states
+    return [(folder / name).read_text().strip() for name in ("before", "after", "end")]
+
+
+@ROOT_ONLY
+@pytest.mark.skipif(not shutil.which("unshare"), reason="no unshare")
+def test_a_link_for_real(tmp_path):
+    seen = there_and_back(tmp_path, "link gf0 up", before="ip link add gf0 type veth peer name gf1 || ip link add gf0 type dummy",
+                          shown="ip -o link show gf0 | grep -c '[<,]UP[,>]' || true", around=("unshare", "-n"))
+    assert seen == ["0", "1", "0"]
+
+
+@ROOT_ONLY
+@pytest.mark.skipif(not shutil.which("unshare"), reason="no unshare")
+@pytest.mark.parametrize("was", ["strictatime", "relatime"])
+def test_atime_for_real(tmp_path, was):
+    (tmp_path / "m").mkdir()
+    seen = there_and_back(tmp_path, f"atime {tmp_path}/m noatime",
+                          before=f"mount -t tmpfs -o {was},nodev gf {tmp_path}/m",
+                          shown=f"grep ' {tmp_path}/m ' /proc/self/mountinfo | cut -d' ' -f6")
+    # no word is strictatime; what else the mount was told stays
+    assert seen[0] == seen[2] and "noatime" in seen[1] and all("nodev" in text for text in seen)
+    assert ("relatime" in seen[0]) == (was == "relatime")
+
+
+@ROOT_ONLY
+@pytest.mark.skipif(not shutil.which("unshare"), reason="no unshare")
+@pytest.mark.parametrize("file, value", [("queue/read_ahead_kb", "4096"), ("queue/scheduler", "mq-deadline"),
+                                         ("bdi/read_ahead_kb", "2048")])
+def test_files_of_sys_for_real(tmp_path, disk, file, value):
+    name = os.path.basename(disk)
+    folder = f"/sys/class/bdi/{pathlib.Path(f'/sys/block/{name}/dev').read_text().strip()}"
+    path = file.replace("bdi", folder, 1) if file.startswith("bdi") else f"/sys/block/{name}/{file}"
+    if not os.path.exists(path) or ("scheduler" in file and value not in pathlib.Path(path).read_text()):
+        pytest.skip(f"no {value} in {path}")
+    seen = there_and_back(tmp_path, f"sysfs {path} {value}", shown=f"cat {path}")
+    assert seen[0] == seen[2] != seen[1] and value in seen[1]
+    assert "[" not in seen[1] or f"[{value}]" in seen[1]
+
+
+MODPROBE = """#!/bin/sh
+# In place of the real one: loads into a /sys/module that is a folder of this test.
+[ "$1" = -r ] && exec rmdir "/sys/module/$2"
+exec mkdir "/sys/module/$1"
+"""
+MDADM = """#!/bin/sh
+# In place of the real one: the array is a disk that the test has set aside.
+echo "$*" >>{folder}/mdadm
+case "$1" in
+--create) mkdir -p /dev/md && ln -s {array} "$2" ;;
+--stop) rm "$2" ;;
+esac
+"""
+
+
+def programs(folder, **texts):
+    """Shell lines that put these programs before those of /usr/sbin."""
+    at = folder / "bin"
+    at.mkdir()
+    for name, text in texts.items():
+        (at / name).write_text(text)
+        (at / name).chmod(0o755)
+    return f"mount -t overlay -o lowerdir={at}:/usr/sbin gf /usr/sbin"
+
+
+@ROOT_ONLY
+@pytest.mark.skipif(not shutil.which("unshare"), reason="no unshare")
+def test_a_module(tmp_path):
+    seen = there_and_back(tmp_path, "module ib_umad loaded",
+                          before=programs(tmp_path, modprobe=MODPROBE) + "; mount -t tmpfs gf /sys/module",
+                          shown="ls /sys/module")
+    assert seen == ["", "ib_umad", ""]
+
+
+@ROOT_ONLY
+def test_a_module_that_does_not_load(tmp_path):
+    rules = rule(tmp_path / "r", "one", "module gdrdrv loaded")
+    if os.path.exists("/sys/module/gdrdrv") or os.path.exists(f"/lib/modules/{os.uname().release}"):
+        pytest.skip("modules can be loaded here")
+    journal = tmp_path / "journal"
+    step, = [s for s in steps(gf.gpufeed("check", "--interval", "0", "--rules", rules, "--fix", "--apply", "--json",
+                                         "--journal", journal), 1) if s["knob"] == "module"]
+    assert step["state"] == "failed" and "modprobe" in step["why"], step
+    assert steps(gf.gpufeed("check", "--undo", "--journal", journal, "--json")) == []
+
+
+def make_disk(image):
     """A disk of 64 MiB zeros."""
-    image = tmp_path / "image"
     with open(image, "wb") as f:
         f.truncate(64 << 20)
     done = subprocess.run(["losetup", "--show", "-f", image], capture_output=True, text=True,
                           check=False)
     if done.returncode:
         pytest.skip(f"no loop device: {done.stderr}")
-    device = done.stdout.strip()
+    return done.stdout.strip()
+
+
+@pytest.fixture(name="disk")
+def loop_disk(tmp_path):
+    device = make_disk(tmp_path / "image")
     yield device
     subprocess.run(["umount", tmp_path / "scratch"], check=False, stderr=subprocess.DEVNULL)
     subprocess.run(["losetup", "-d", device], check=False)
+
+
+@pytest.fixture(name="more_disks")
+def loop_disks(tmp_path):
+    devices = []
+    try:
+        for n in range(2):
+            devices.append(make_disk(tmp_path / f"image{n}"))
+        yield devices
+    finally:
+        for device in devices:
+            subprocess.run(["losetup", "-d", device], check=False)
 
 
 def scratch(disk, tmp_path, *more):
@@ -188,6 +360,33 @@ def test_an_empty_disk_becomes_scratch(tmp_path, disk):
     assert step["state"] == "failed" and "holds data" in step["why"], step
     subprocess.run(["mount", disk, tmp_path / "scratch"], check=True)
     assert (tmp_path / "scratch/data").read_text() == "kept"
+
+
+@ROOT_ONLY
+@pytest.mark.skipif(not shutil.which("unshare"), reason="no unshare")
+def test_several_disks_become_one(tmp_path, disk, more_disks):
+    """The RAID itself is a stand-in; the file system on it, its mount and the way back are real."""
+    first, array = more_disks
+    journal, at = tmp_path / "journal", tmp_path / "scratch"
+    script = f"""
+        set -e
+        {programs(tmp_path, mdadm=MDADM.format(folder=tmp_path, array=array))}
+        mkdir -p /dev/md && mount -t tmpfs gf /dev/md
+        {gf.GPUFEED} check --interval 0 --fix --apply --scratch {disk},{first}:{at} --journal {journal} >{tmp_path}/a
+        grep ' {at} ' /proc/self/mounts >{tmp_path}/m
+        {gf.GPUFEED} check --undo --journal {journal} >{tmp_path}/b
+        ! grep -q ' {at} ' /proc/self/mounts && ! ls /dev/md | grep -q ."""
+    made = os.path.isdir("/dev/md")
+    result = gf.run("unshare", "-m", "sh", "-c", script)
+    if not made and os.path.isdir("/dev/md"):
+        os.rmdir("/dev/md")
+    assert result.code == 0, (result, (tmp_path / "a").read_text())
+    assert "done     scratch" in (tmp_path / "a").read_text()
+    assert (tmp_path / "m").read_text().startswith("/dev/md/gpufeed ") and "noatime" in (tmp_path / "m").read_text()
+    assert "undone   scratch" in (tmp_path / "b").read_text()
+    assert (tmp_path / "mdadm").read_text().splitlines() == [
+        f"--create /dev/md/gpufeed --run --level=0 --raid-devices=2 --homehost=any {disk} {first}",
+        "--stop /dev/md/gpufeed"]
 
 
 @ROOT_ONLY

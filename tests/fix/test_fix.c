@@ -428,6 +428,35 @@ static void test_limits_of_a_process(void **state)
     waitpid(pid, NULL, 0);
 }
 
+static void becomes_a_folder(void *arg)
+{
+    char full[512];
+    snprintf(full, sizeof(full), "%s%s", root, (const char *)arg);
+    assert_int_equal(remove(full), 0);
+    assert_int_equal(mkdir(full, 0755), 0);
+}
+
+/* What can be neither set nor set back is said, and may be undone later. */
+static void test_what_cannot_be_set_back_stays_in_the_journal(void **state)
+{
+    struct fix_plan p = {0};
+    struct fix_journal j = {.path = path, .root = root, .moment = becomes_a_folder, .arg = (char[]){AHEAD}};
+    char full[512];
+    plan(&p, "sysfs " AHEAD " 4096");
+    assert_int_equal(fix_apply(&p, &j, NULL), 0);
+    assert_int_equal(p.steps[0].state, FIX_FAILED);
+    assert_non_null(strstr(p.steps[0].why, "128 could not be set again"));
+    fix_plan_clear(&p);
+    snprintf(full, sizeof(full), "%s%s", root, AHEAD);
+    assert_int_equal(rmdir(full), 0);
+    put(AHEAD, "4096\n");
+    undo(&p);
+    assert_int_equal(p.count, 1);
+    assert_int_equal(p.steps[0].state, FIX_UNDONE);
+    is(AHEAD, "128");
+    fix_plan_clear(&p);
+}
+
 /* Its number may be another's by then. */
 static void test_limits_of_a_process_that_has_ended(void **state)
 {
@@ -478,6 +507,7 @@ int main(void)
         TEST(test_a_hostile_journal),
         TEST(test_one_at_a_time),
         TEST(test_a_journal_that_cannot_be_kept),
+        TEST(test_what_cannot_be_set_back_stays_in_the_journal),
         TEST(test_limits_of_a_process),
         TEST(test_limits_of_a_process_that_has_ended),
         TEST(test_no_disk_is_blank_but_a_blank_one),
