@@ -5,18 +5,24 @@
 -- title: The job may open {soft} files, and {_why}
 -- why: PyTorch hands each tensor of a batch over as an open file descriptor; when there are none left the
 --   loader fails with "Too many open files" or "received 0 items of ancdata".
--- fix: ulimit -n 65536 before the job (docker run --ulimit nofile=65536:65536; LimitNOFILE=65536 in its
---   systemd unit), or torch.multiprocessing.set_sharing_strategy('file_system').
+-- fix: {_fix}
 -- needs: limit/soft job/descriptors_peak|job/workers_asked|job/loader_workers
 -- apply: limit nofile hard
--- source: PyTorch documentation, multiprocessing (sharing strategies); pytorch/pytorch issues 973, 11201
-SELECT s.number AS "soft [count] @/proc/PID/limits", h.number AS "hard [count] @/proc/PID/limits",
+-- source: getrlimit(2) (soft and hard limits); PyTorch documentation, multiprocessing (sharing strategies); pytorch/pytorch issues 973, 11201
+WITH p AS (SELECT *, max(256 + 128 * coalesce(workers, 0), 1.25 * coalesce(open, 0)) AS need FROM
+  (SELECT (SELECT number FROM fact WHERE kind = 'job' AND subject = '' AND name = 'descriptors_peak') AS open,
+          coalesce((SELECT number FROM fact WHERE kind = 'job' AND subject = '' AND name = 'workers_asked'), (SELECT number FROM fact WHERE kind = 'job' AND subject = '' AND name = 'loader_workers')) AS workers,
+          (SELECT number FROM fact WHERE kind = 'limit' AND subject = 'nofile' AND name = 'hard') AS hard))
+SELECT s.number AS "soft [count] @/proc/PID/limits", p.hard AS "hard [count] @/proc/PID/limits",
        p.open AS "most open in one process [count] @/proc/PID/fd", p.workers AS "workers [count] @job",
        CASE WHEN p.open >= 0.8 * s.number THEN 'one of its processes has ' || CAST(p.open AS INTEGER) || ' open'
             ELSE CAST(p.workers AS INTEGER) || ' loader workers may need more' END AS "_why",
-       (SELECT subject FROM fact WHERE kind = 'job' AND name = 'pid') AS "_pid"
-FROM fact s LEFT JOIN fact h ON h.kind = 'limit' AND h.subject = 'nofile' AND h.name = 'hard',
-     (SELECT (SELECT number FROM fact WHERE kind = 'job' AND subject = '' AND name = 'descriptors_peak') AS open,
-             coalesce((SELECT number FROM fact WHERE kind = 'job' AND subject = '' AND name = 'workers_asked'), (SELECT number FROM fact WHERE kind = 'job' AND subject = '' AND name = 'loader_workers')) AS workers) p
+       CASE WHEN p.hard < p.need THEN 'The hard limit, ' || CAST(p.hard AS INTEGER) || ', is too low as well, so root has to raise it, and the job to be started anew: '
+                 || 'docker run --ulimit nofile=65536:65536, LimitNOFILE=65536 in its systemd unit, or "* - nofile 65536" in /etc/security/limits.d/90-nofile.conf and a new login.'
+                 || ' Without root: torch.multiprocessing.set_sharing_strategy(''file_system'').'
+            WHEN p.hard < 65536 THEN 'ulimit -n ' || CAST(p.hard AS INTEGER) || ' before the job, which is all that its hard limit allows; root can raise that.'
+            ELSE 'ulimit -n ' || CAST(CASE WHEN p.need > 65536 THEN p.need ELSE 65536 END AS INTEGER) || ' before the job' || CASE WHEN p.hard IS NULL THEN '' ELSE ' (its hard limit allows it)' END
+                 || ', or torch.multiprocessing.set_sharing_strategy(''file_system'').' END AS "_fix"
+FROM fact s, p
 WHERE s.kind = 'limit' AND s.subject = 'nofile' AND s.name = 'soft'
 AND (p.open >= 0.8 * s.number OR p.workers >= 4 AND s.number < 256 + 128 * p.workers);
