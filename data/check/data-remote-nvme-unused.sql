@@ -5,7 +5,7 @@
 -- title: The data lies on {resource} while {disks} local NVMe disks ({size}) are not in use
 -- why: Every epoch reads over the network what these disks could hold: local NVMe answers in 0.1 ms and
 --   gives several GB/s each.
--- fix: Make a file system of the disks (mdadm --create /dev/md0 --level=0 --raid-devices=N /dev/nvmeXn1
+-- fix: Where they are empty (lsblk -f, wipefs -n), make a file system of the disks (mdadm --create /dev/md0 --level=0 --raid-devices=N /dev/nvmeXn1
 --   ...; mkfs.xfs; mount) and copy the data there; its content is lost when a cloud machine is deallocated.
 -- needs: data/named mount/remote disk/in_use disk/nvme
 -- source: Azure azhpc setup_nvme.sh; learn.microsoft.com/azure/virtual-machines/nvme-overview

@@ -4,7 +4,7 @@
 -- severity: info
 -- title: {disks} local NVMe disks ({size}) are not in use
 -- why: They are the fastest place for data, caches and checkpoints of this machine.
--- fix: Make a file system of them (mdadm --create /dev/md0 --level=0 --raid-devices=N /dev/nvmeXn1 ...;
+-- fix: Where they are empty (lsblk -f, wipefs -n), make a file system of them (mdadm --create /dev/md0 --level=0 --raid-devices=N /dev/nvmeXn1 ...;
 --   mkfs.xfs; mount), or let gpufeed do it for disks that are empty: gpufeed check --fix --apply --scratch
 --   /dev/nvmeXn1:/mnt/nvme.
 -- needs: disk/in_use disk/nvme gpu/name

@@ -4,7 +4,7 @@
  *
  * A disk is `local` when it is NVMe and sits in this machine: clouds also show network
  * volumes as NVMe, and only the model tells them apart. `in_use` says whether anything
- * mounts it, or a part of it, or builds upon it. Source of the columns:
+ * mounts it, or a part of it, or builds upon it (disk_use.h). Source of the columns:
  * Documentation/admin-guide/iostats.rst.
  */
 #include "sense/source.h"
@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/rootfs.h"
 #include "base/unit.h"
+#include "sense/disk_use.h"
 #include "sense/out.h"
 #include "sense/text.h"
 
@@ -23,7 +24,6 @@
 
 #define SECTOR 512.0
 #define DISK_NAME 48
-#define DEPTH_MAX 4 /* volume on RAID on partition on disk */
 
 /* Network volumes that present themselves as NVMe, by a part of their model. */
 static const char *const remote_models[] = {
@@ -57,6 +57,7 @@ struct disk {
 
 struct disks {
     const char *root;
+    bool guest; /* a hypervisor is below */
     int64_t t0;
     struct disk *disks; /* owned */
     size_t count, cap;
@@ -120,9 +121,9 @@ static void find_counters(const char *text, const char *name, double v[COLUMNS])
 static void add_disk(void *arg, const char *name)
 {
     struct disks *d = arg;
-    double sectors;
+    double sectors, hidden; /* hidden: one path of several to a disk */
     if (strlen(name) >= DISK_NAME || pseudo(name) || !read_number(d, name, "size", &sectors) ||
-        !(sectors > 0))
+        !(sectors > 0) || (read_number(d, name, "hidden", &hidden) && hidden > 0))
         return;
     if (!mem_grow((void **)&d->disks, &d->cap, d->count + 1, sizeof(*d->disks))) {
         d->failed = true;
@@ -154,9 +155,13 @@ static int disks_start(void **ret, const struct source_opts *o, int64_t now, str
         return error_set(e, STATUS_MEMORY, "out of memory for the disks");
     d->root = o->root;
     d->t0 = now;
+    if (!rootfs_bytes(o->root, "/proc/cpuinfo", 64 * KIB, &text))
+        str_reset(&text);
+    d->guest = strstr(str_text(&text), " hypervisor") != NULL;
     bool there = rootfs_each(o->root, "/sys/block", add_disk, d);
     if (!there || d->failed) {
         bool failed = d->failed;
+        str_clear(&text);
         disks_stop(d);
         return failed ? error_set(e, STATUS_MEMORY, "out of memory for the disks")
                       : error_set(e, STATUS_MISSING, "\"/sys/block\" is absent: is /sys mounted?");
@@ -171,121 +176,61 @@ static int disks_start(void **ret, const struct source_opts *o, int64_t now, str
     return STATUS_OK;
 }
 
-/* Where the devices of one disk are mounted, gathered while walking over what it carries. */
-struct uses {
-    const struct disks *d;
-    const char *mountinfo;
-    const char *name; /* the device whose folder is walked */
-    unsigned depth;
-    struct str where; /* mount points, blank between */
-    char first[512];  /* first mount point, as a path */
-    bool held;        /* a volume or RAID builds upon it */
-};
-
-static int octal(const char *p)
+static void use_facts(const struct disks *d, const struct disk_uses *uses, struct out *o,
+                      const char *disk)
 {
-    int v = 0;
-    for (int i = 0; i < 3; i++) {
-        if (p[i] < '0' || p[i] > '7')
-            return -1;
-        v = v * 8 + p[i] - '0';
-    }
-    return v;
-}
-
-/* Undoes mountinfo's \040 for blanks. */
-static void unescape(char *text)
-{
-    char *out = text;
-    for (char *p = text; *p; p++) {
-        int v = *p == '\\' ? octal(p + 1) : -1;
-        *out++ = v > 0 ? (char)v : *p;
-        p += v > 0 ? 3 : 0;
-    }
-    *out = '\0';
-}
-
-/* "36 35 259:1 /root /mount/point rw ... - ext4 /dev/x rw" */
-static void add_mounts(struct uses *u, const char *dev)
-{
-    const char *p = u->mountinfo, *line;
-    size_t len;
-    while (text_line(&p, &line, &len)) {
-        char word[512];
-        const char *q = line;
-        bool hit = text_word(&q, word, sizeof(word)) && text_word(&q, word, sizeof(word)) &&
-                   text_word(&q, word, sizeof(word)) && !strcmp(word, dev);
-        if (!hit || !text_word(&q, word, sizeof(word)) || !text_word(&q, word, sizeof(word)))
-            continue;
-        unescape(word);
-        if (!u->where.len)
-            str_copy(u->first, sizeof(u->first), word);
-        str_add(&u->where, u->where.len ? " " : "");
-        str_add(&u->where, word);
-    }
-}
-
-static void add_uses(struct uses *u, const char *block_path);
-
-static void visit_holder(void *arg, const char *name)
-{
-    struct uses *u = arg;
-    char path[256];
-    u->held = true;
-    if (snprintf(path, sizeof(path), "/sys/block/%s", name) < (int)sizeof(path))
-        add_uses(u, path);
-}
-
-static void visit_part(void *arg, const char *name)
-{
-    struct uses *u = arg;
-    char path[256];
-    if (strncmp(name, u->name, strlen(u->name)))
-        return;
-    if (snprintf(path, sizeof(path), "/sys/block/%s/%s", u->name, name) < (int)sizeof(path))
-        add_uses(u, path);
-}
-
-/* Adds the mounts of the block device in this folder, and of all that is built upon it. */
-static void add_uses(struct uses *u, const char *block_path)
-{
-    char path[300], dev[32];
-    if (u->depth >= DEPTH_MAX)
-        return;
-    u->depth++;
-    snprintf(path, sizeof(path), "%s/dev", block_path);
-    if (rootfs_line(u->d->root, path, dev, sizeof(dev)))
-        add_mounts(u, dev);
-    snprintf(path, sizeof(path), "%s/holders", block_path);
-    rootfs_each(u->d->root, path, visit_holder, u);
-    u->depth--;
-}
-
-static void use_facts(struct uses *u, struct out *o, const char *disk)
-{
-    char path[128];
     struct rootfs_size v;
-    u->name = disk;
-    snprintf(path, sizeof(path), "/sys/block/%s", disk);
-    add_uses(u, path);
-    rootfs_each(u->d->root, path, visit_part, u);
+    struct disk_use u;
+    disk_use_of(uses, disk, &u);
+    bool mounted = u.where.len > 0;
     o->source = "/proc/self/mountinfo";
-    out_text(o, "mounted_at", str_text(&u->where));
-    out_number(o, "mounted", u->where.len > 0, "1");
-    out_number(o, "in_use", u->where.len > 0 || u->held, "1");
-    if (u->first[0] && rootfs_size(u->d->root, u->first, &v)) {
+    out_text(o, "mounted_at", str_text(&u.where));
+    out_number(o, "mounted", mounted, "1");
+    if (mounted || u.held || !u.unsure)
+        out_number(o, "in_use", mounted || u.held, "1");
+    if (u.first[0] && rootfs_size(d->root, u.first, &v)) {
         o->source = "statvfs";
         out_number(o, "free", v.free_bytes, "bytes");
     }
+    str_clear(&u.where);
+}
+
+/* A file of the disk's controller, and as a link its device. With several paths to a disk (nvme_core.multipath) the
+ * disk hangs at a subsystem, and its controllers are folders of that: the first counts. */
+struct controller {
+    const struct disks *d;
+    const char *disk;
+    char path[300]; /* "" none found */
+};
+
+static void see_controller(void *arg, const char *name)
+{
+    struct controller *c = arg;
+    char path[300];
+    if (c->path[0] || strncmp(name, "nvme", 4) || !isdigit((unsigned char)name[4]) ||
+        name[4 + strspn(name + 4, "0123456789")] ||
+        snprintf(path, sizeof(path), "/sys/block/%s/device/%s", c->disk, name) >= (int)sizeof(path))
+        return;
+    str_copy(c->path, sizeof(c->path), path);
+}
+
+static void find_controller(struct controller *c)
+{
+    char path[160];
+    snprintf(path, sizeof(path), "/sys/block/%s/device", c->disk);
+    rootfs_each(c->d->root, path, see_controller, c);
+    if (!c->path[0])
+        str_copy(c->path, sizeof(c->path), path);
 }
 
 /* Where the disk hangs in the PCIe tree, and how a RAID of the kernel is doing (md(4)). */
-static void link_facts(const struct disks *d, const char *name, struct out *o)
+static void link_facts(const struct disks *d, const char *name, const struct controller *c,
+                       struct out *o)
 {
-    char path[160], link[512], state[64];
+    char path[320], link[512], state[64];
     double v;
-    snprintf(path, sizeof(path), "/sys/block/%s/device/device", name);
-    if (!strncmp(name, "nvme", 4) && rootfs_link(d->root, path, link, sizeof(link)))
+    snprintf(path, sizeof(path), "%s/device", c->path);
+    if (c->path[0] && rootfs_link(d->root, path, link, sizeof(link)))
         out_text(o, "pci", text_last_part(link));
     if (read_number(d, name, "md/degraded", &v))
         out_number(o, "raid_missing", v, "count");
@@ -297,7 +242,8 @@ static void link_facts(const struct disks *d, const char *name, struct out *o)
 static bool is_virtual(const char *name, const char *model)
 {
     static const char *const names[] = {"vd", "xvd"};
-    static const char *const models[] = {"QEMU", "VBOX", "PersistentDisk", "Amazon"};
+    static const char *const models[] = {"QEMU", "VBOX", "PersistentDisk", "Amazon", "BlockVolume", "Volume",
+                                         "LUN", "LIO-ORG", "iSCSI"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (!strncmp(name, names[i], strlen(names[i])))
             return true;
@@ -309,26 +255,30 @@ static bool is_virtual(const char *name, const char *model)
 
 static void kind_facts(const struct disks *d, const char *name, struct out *o)
 {
-    char text[128], model[128] = "";
+    char text[128], model[128] = "", path[320];
     double v;
     bool nvme = !strncmp(name, "nvme", 4), remote = false;
+    struct controller c = {.d = d, .disk = name};
+    if (nvme)
+        find_controller(&c);
     o->source = "/sys/block";
     if (read_number(d, name, "size", &v))
         out_number(o, "size", v * SECTOR, "bytes");
     read_text(d, name, "device/model", model, sizeof(model));
-    if (read_number(d, name, "queue/rotational", &v) && (!v || !is_virtual(name, model)))
+    if (read_number(d, name, "queue/rotational", &v) && (!v || !(d->guest || is_virtual(name, model))))
         out_number(o, "rotational", v, "1");
     out_text(o, "model", model);
     for (size_t i = 0; i < sizeof(remote_models) / sizeof(remote_models[0]); i++)
         remote |= strstr(model, remote_models[i]) != NULL;
-    if (nvme && read_text(d, name, "device/transport", text, sizeof(text))) {
+    snprintf(path, sizeof(path), "%s/transport", c.path);
+    if (nvme && rootfs_line(d->root, path, text, sizeof(text))) {
         out_text(o, "transport", text);
         remote |= strcmp(text, "pcie") != 0; /* NVMe over a network */
     }
     out_number(o, "nvme", nvme, "1");
     if (nvme)
         out_number(o, "local", !remote, "1");
-    link_facts(d, name, o);
+    link_facts(d, name, &c, o);
     if (read_text(d, name, "queue/scheduler", text, sizeof(text)))
         out_text(o, "scheduler", text);
     if (read_number(d, name, "queue/read_ahead_kb", &v))
@@ -359,21 +309,20 @@ static int disks_facts(void *self, int64_t now, fact_fn fn, void *arg)
 {
     struct disks *d = self;
     struct out o = {.fn = fn, .arg = arg, .kind = "disk"};
-    struct str stats = {0}, mounts = {0};
+    struct str stats = {0};
+    struct disk_uses uses;
     double v[COLUMNS];
     rootfs_read(d->root, "/proc/diskstats", &stats, NULL);
-    rootfs_read(d->root, "/proc/self/mountinfo", &mounts, NULL);
+    disk_uses_read(&uses, d->root);
     for (size_t i = 0; i < d->count && !o.rc; i++) {
-        struct uses u = {.d = d, .mountinfo = str_text(&mounts)};
         o.subject = d->disks[i].name;
         kind_facts(d, o.subject, &o);
-        use_facts(&u, &o, o.subject);
+        use_facts(d, &uses, &o, o.subject);
         find_counters(str_text(&stats), o.subject, v);
         rate_facts(&d->disks[i], v, now - d->t0, &o);
-        str_clear(&u.where);
     }
     str_clear(&stats);
-    str_clear(&mounts);
+    disk_uses_clear(&uses);
     return o.rc;
 }
 
