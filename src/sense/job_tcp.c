@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * job_tcp: how many bytes the job's TCP connections to other hosts carried meanwhile, asked of the
- * kernel's socket diagnosis (sock_diag(7)). Beside the counters of RDMA ports this proves, or
+ * kernel's socket diagnosis (sock_diag(7)), but for those to web servers, object stores and file servers, which are
+ * told by their port: ranks listen on ports that the kernel draws. Beside the counters of RDMA ports this proves, or
  * rules out, that a job's collectives go over TCP.
  *
  * Only of a live machine, and of jobs in our own network namespace.
@@ -14,6 +15,7 @@
 #include "base/unit.h"
 #include "sense/job.h"
 #include "sense/out.h"
+#include "sense/peers.h"
 #include "sense/procfs.h"
 #include "sense/sock_diag.h"
 
@@ -30,6 +32,8 @@
 
 #define ESTABLISHED (1u << 1)  /* TCP_ESTABLISHED */
 #define ANSWER_MS 500
+#define PORT_HTTP 80
+#define PORT_HTTPS 443
 
 struct job_tcp {
     struct source_opts o;
@@ -58,6 +62,12 @@ static bool is_far(const struct inet_diag_msg *m)
     return memcmp(dst, &in6addr_loopback, 16) != 0;
 }
 
+static bool is_served(const struct inet_diag_msg *m)
+{
+    uint16_t port = ntohs(m->id.idiag_dport);
+    return port == PORT_HTTP || port == PORT_HTTPS || peer_storage_port(port);
+}
+
 static uint64_t hash_of(const void *bytes, size_t n)
 {
     uint64_t h = UINT64_C(14695981039346656037); /* FNV-1a */
@@ -71,7 +81,7 @@ static void take(void *arg, const struct nlmsghdr *h)
     struct look *k = arg;
     const struct inet_diag_msg *m = sock_diag_inet(h);
     uint64_t rx, tx, mine;
-    if (h->nlmsg_type != SOCK_DIAG_BY_FAMILY || !m || !m->idiag_inode || !is_far(m) ||
+    if (h->nlmsg_type != SOCK_DIAG_BY_FAMILY || !m || !m->idiag_inode || !is_far(m) || is_served(m) ||
         !sock_diag_bytes(h, &rx, &tx))
         return;
     map_put(k->bytes, m->idiag_inode, rx + tx);
