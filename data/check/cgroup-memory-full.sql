@@ -9,7 +9,9 @@
 --   Slurm --mem), or use fewer workers.
 -- needs: memory/cgroup_limit memory/cgroup_used_peak memory/refault_rate
 -- source: Linux Documentation/admin-guide/cgroup-v2.rst (memory.max)
-SELECT u.number AS "used [bytes] @cgroup", l.number AS "limit [bytes] @cgroup", r.number AS "read again [bytes/s] @/proc/vmstat"
+SELECT u.number AS "used [bytes] @cgroup", l.number AS "limit [bytes] @cgroup", r.number AS "read again [bytes/s] @/proc/vmstat",
+       (SELECT number FROM fact WHERE kind = 'survey' AND name = 'seconds') AS "watched [s]",
+       CASE WHEN (SELECT number FROM fact WHERE kind = 'survey' AND name = 'seconds') < 5 THEN 'info' END AS "severity"
 FROM fact l JOIN fact u ON u.kind = 'memory' AND u.name = 'cgroup_used_peak'
 JOIN fact r ON r.kind = 'memory' AND r.name = 'refault_rate'
 WHERE l.kind = 'memory' AND l.name = 'cgroup_limit' AND u.number >= 0.95 * l.number AND r.number >= 10485760;

@@ -8,4 +8,6 @@
 --   virtual cores cores of their own.
 -- needs: cpu/steal_share
 -- source: proc_stat(5) (steal)
-SELECT number AS "share [1] @/proc/stat" FROM fact WHERE kind = 'cpu' AND name = 'steal_share' AND number >= 0.05;
+SELECT number AS "share [1] @/proc/stat", CASE WHEN number >= 0.1 THEN (SELECT number FROM fact WHERE kind = 'survey' AND name = 'seconds') END AS "watched [s]",
+       CASE WHEN number < 0.1 OR (SELECT number FROM fact WHERE kind = 'survey' AND name = 'seconds') < 5 THEN 'info' END AS "severity"
+FROM fact WHERE kind = 'cpu' AND name = 'steal_share' AND number >= 0.05;

@@ -11,5 +11,7 @@
 -- source: NVIDIA NVML API: clocks event reasons; Azure HPC blog
 SELECT coalesce(number, 0) AS "index [count]", uuid AS "GPU @nvml", max(coalesce(throttled_thermal_share, 0), coalesce(throttled_hardware_thermal_share, 0), coalesce(throttled_power_brake_share, 0)) AS "share [1]",
        temperature_max AS "temperature [C]", sm_clock_mean AS "SM clock [Hz]", sm_clock_max AS "highest SM clock [Hz]",
-       CASE WHEN coalesce(throttled_power_brake_share, 0) >= 0.05 THEN 'power brake' ELSE 'too hot' END AS "_what"
+       CASE WHEN coalesce(throttled_power_brake_share, 0) >= 0.05 THEN 'power brake' ELSE 'too hot' END AS "_what",
+       (SELECT number FROM fact WHERE kind = 'survey' AND name = 'seconds') AS "watched [s]",
+       CASE WHEN (SELECT number FROM fact WHERE kind = 'survey' AND name = 'seconds') < 5 THEN 'info' END AS "severity"
 FROM gpu WHERE throttled_thermal_share >= 0.05 OR throttled_hardware_thermal_share >= 0.05 OR throttled_power_brake_share >= 0.05;

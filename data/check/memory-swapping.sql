@@ -11,6 +11,8 @@
 SELECT i.number AS "swapped in [bytes/s] @/proc/vmstat",
        o.number AS "swapped out [bytes/s] @/proc/vmstat",
        (SELECT number FROM fact WHERE kind = 'memory' AND name = 'available')
-           AS "memory available [bytes] @/proc/meminfo"
+           AS "memory available [bytes] @/proc/meminfo",
+       (SELECT number FROM fact WHERE kind = 'survey' AND name = 'seconds') AS "watched [s]",
+       CASE WHEN (SELECT number FROM fact WHERE kind = 'survey' AND name = 'seconds') < 5 THEN 'info' END AS "severity"
 FROM fact i JOIN fact o ON o.kind = 'memory' AND o.name = 'swap_out_rate'
 WHERE i.kind = 'memory' AND i.name = 'swap_in_rate' AND i.number >= 1048576;

@@ -35,7 +35,8 @@ static const char help_text[] =
     "                       addresses, for a bug report: --root reads it\n"
     "      --root WHERE     look at another machine's files: a folder with its proc and sys, or a tar\n"
     "                       archive (.tar, .tar.gz) such as --dump writes\n"
-    "      --interval TIME  watch counters for so long: 1, 500ms, 10s (default: 1s)\n"
+    "      --interval TIME  watch counters for so long: 1, 500ms, 10s (default: 1s, and 5s more where\n"
+    "                       that shows a load that may pass)\n"
     "      --json           as JSON (gpufeed.check/1, doc/check.schema.json)\n"
     "      --verbose        why each finding matters, which rules could not be judged, all facts\n"
     "      --rules DIR      more rules, or others of the same name\n"
@@ -75,6 +76,7 @@ enum {
 };
 #define DATA_MAX 16
 #define LOGS_MAX 1024
+#define STEADY_NS (5 * NS_PER_S) /* in data/check: what was watched for less may pass */
 
 static const struct option long_options[] = {{"pid", required_argument, NULL, 'p'},
                                              {"root", required_argument, NULL, CHECK_ROOT},
@@ -105,7 +107,7 @@ struct check_command {
     const char *logs[LOGS_MAX];
     size_t log_count;
     uint32_t pid;
-    int64_t interval_ns;
+    int64_t interval_ns; /* as given; -1: a second, and longer where it must be */
     bool verbose, fix_shown, undo;
     struct check_fix fix;
 };
@@ -248,47 +250,100 @@ static int read_logs(const struct check_command *o, struct keep *k, struct error
     return status;
 }
 
-static int write_dump(const struct check_command *o, const struct survey_options *so,
-                      const struct survey *seen, struct error *e)
+/* One look at the machine; what belongs to it. */
+struct look {
+    struct survey_options options;
+    struct survey seen;
+    struct check_report report;
+};
+
+static int write_dump(const struct check_command *o, const struct look *l, struct error *e)
 {
     char host[HOST_NAME_MAX + 1] = "";
     struct str out = {0};
     gethostname(host, sizeof(host) - 1);
-    dump_write(so->dump, so, seen, host, &out);
+    dump_write(l->options.dump, &l->options, &l->seen, host, &out);
     int status = show_write(&out, o->dump, stdout, e);
     str_clear(&out);
     return status;
 }
 
-static int look(const struct check_command *o, struct check_report *ret, struct error *e)
+static int judge(const struct check_command *o, struct keep *k, struct look *l, struct error *e)
+{
+    struct check_options co = {.rules_dir = o->show.rules, .facts = o->verbose};
+    int status = survey_run(&l->options, keep_fact, k, &l->seen, e);
+    if (k->e.status)
+        *e = k->e;
+    if (!status && o->log_count)
+        status = read_logs(o, k, e);
+    return status ? status : check_run(k->check, &co, &l->report, e);
+}
+
+static void look_clear(struct look *l)
+{
+    dump_free(l->options.dump);
+    check_report_clear(&l->report);
+}
+
+/* On failure there is nothing to clear. */
+static int look(const struct check_command *o, int64_t interval_ns, struct look *ret, struct error *e)
 {
     struct keep k = {0};
-    struct survey seen;
-    struct survey_options so = {.root = root_of(o), .pid = o->pid, .interval_ns = o->interval_ns,
-                                .data = o->data_count ? o->data : NULL, .vm_size = o->vm_size};
-    struct check_options co = {.rules_dir = o->show.rules, .facts = o->verbose};
+    struct look l = {.options = {.root = root_of(o), .pid = o->pid, .interval_ns = interval_ns,
+                                 .data = o->data_count ? o->data : NULL, .vm_size = o->vm_size}};
+    check_report_init(&l.report);
     int status = check_new(&k.check, e);
-    if (status)
-        return status;
-    if (o->dump && !(so.dump = dump_new()))
+    if (!status && o->dump && !(l.options.dump = dump_new()))
         status = error_set(e, STATUS_MEMORY, "out of memory");
     if (!status)
-        status = survey_run(&so, keep_fact, &k, &seen, e);
-    if (k.e.status)
-        *e = k.e;
-    if (!status && o->log_count)
-        status = read_logs(o, &k, e);
-    if (!status && so.dump)
-        status = write_dump(o, &so, &seen, e);
-    dump_free(so.dump);
-    if (!status)
-        status = check_run(k.check, &co, ret, e);
+        status = judge(o, &k, &l, e);
     check_free(k.check);
     if (status)
+        look_clear(&l);
+    else
+        *ret = l;
+    return status;
+}
+
+/* Does it rest on a load that was watched for a short time (doc/rules.md)? */
+static bool may_pass(const struct report_finding *f)
+{
+    for (size_t i = 0; i < f->evidence.count; i++)
+        if (!strcmp(f->evidence.items[i].name, "watched"))
+            return f->evidence.items[i].value < unit_seconds(STEADY_NS);
+    return false;
+}
+
+static bool any_may_pass(const struct check_report *r)
+{
+    for (size_t i = 0; i < r->found.finding_count; i++)
+        if (may_pass(&r->found.findings[i]))
+            return true;
+    return false;
+}
+
+/* A machine is looked at for a second; where that shows a load that may be gone again, for longer, and
+ * what that shows is said. Faults that the first look alone has counted stay. */
+static int look_twice(const struct check_command *o, struct look *ret, struct error *e)
+{
+    struct look first, again;
+    bool given = o->interval_ns >= 0;
+    int status = look(o, given ? o->interval_ns : NS_PER_S, &first, e);
+    if (status)
         return status;
-    ret->interval_seconds = unit_seconds(seen.interval_ns);
-    ret->what = what(o, &seen);
-    return STATUS_OK;
+    if (given || o->root || !any_may_pass(&first.report)) {
+        *ret = first;
+        return STATUS_OK;
+    }
+    status = look(o, STEADY_NS, &again, e);
+    if (!status && !check_report_join(&again.report, &first.report, may_pass)) {
+        look_clear(&again);
+        status = error_set(e, STATUS_MEMORY, "out of memory");
+    }
+    look_clear(&first);
+    if (!status)
+        *ret = again;
+    return status;
 }
 
 static int print(const struct check_command *o, const struct check_report *r,
@@ -390,20 +445,28 @@ static int find_data(const struct check_command *o)
 
 static int check_machine(const struct check_command *o)
 {
-    struct check_report r;
+    struct look l;
     struct error e = {0};
-    if (look(o, &r, &e))
+    int status = look_twice(o, &l, &e);
+    if (status)
         return cmd_fail(&cmd_check, &e);
-    int code = o->fix_shown ? fix(o, &r) : print(o, &r, NULL);
+    struct check_report *r = &l.report;
+    r->interval_seconds = unit_seconds(l.seen.interval_ns);
+    r->what = what(o, &l.seen);
+    int code = EXIT_DONE;
+    if (l.options.dump && write_dump(o, &l, &e))
+        code = cmd_fail(&cmd_check, &e);
+    if (!code)
+        code = o->fix_shown ? fix(o, r) : print(o, r, NULL);
     if (!code && !o->fix_shown)
-        code = show_exit_code(&r.found, o->show.fail_on);
-    check_report_clear(&r);
+        code = show_exit_code(&r->found, o->show.fail_on);
+    look_clear(&l);
     return code;
 }
 
 static int check(int argc, char **argv)
 {
-    struct check_command o = {.interval_ns = NS_PER_S};
+    struct check_command o = {.interval_ns = -1};
     struct error e = {0};
     int code = options_parse(&cmd_check, argc, argv, ":p:h", long_options, &o.show, own_option, &o);
     if (code >= 0)

@@ -23,6 +23,13 @@ static void sleep_ns(int64_t ns)
     nanosleep(&t, NULL);
 }
 
+/* Rules that rest on rates ask for how long they were taken. */
+static int seconds_fact(int64_t interval_ns, fact_fn fn, void *arg)
+{
+    const struct fact f = {"survey", "", "seconds", NULL, unit_seconds(interval_ns), "s", "gpufeed"};
+    return interval_ns > 0 ? fn(arg, &f) : STATUS_OK;
+}
+
 struct tee {
     fact_fn fn;
     void *arg;
@@ -62,6 +69,8 @@ static int survey_live(const struct survey_options *o, fact_fn fn, void *arg, st
     int status = all_facts(&sources, o, o->interval_ns ? now : begin, fn, arg);
     sources_stop(&sources);
     *ret = (struct survey){o->pid, o->interval_ns ? now - begin : 0};
+    if (!status)
+        status = seconds_fact(ret->interval_ns, fn, arg);
     return status;
 }
 
@@ -118,6 +127,8 @@ static int survey_dump(const struct survey_options *o, fact_fn fn, void *arg, st
     int status = all_facts(&sources, o, s.interval_ns, fn, arg);
     sources_stop(&sources);
     free(h.text);
+    if (!status)
+        status = seconds_fact(s.interval_ns, fn, arg);
     *ret = s;
     return status;
 }

@@ -34,5 +34,9 @@ struct check_report {
 
 void check_report_init(struct check_report *c);
 void check_report_clear(struct check_report *c);
+/* Moves the findings of `from` to `to` whose id is not among those of `to`, but for those that `but` is true
+ * of. Worst first, as before. false: out of memory, and some are still in `from`. */
+bool check_report_join(struct check_report *to, struct check_report *from,
+                       bool (*but)(const struct report_finding *f));
 
 #endif

@@ -74,6 +74,36 @@ def test_json(tmp_path):
             "unit": "bytes", "source": "/proc/meminfo"} in verbose["facts"]
 
 
+def passing_rules(folder):
+    """Of what is there in any look, in a short one alone, and of a fault that the short one counted."""
+    seconds = "(SELECT number FROM fact WHERE kind = 'survey' AND name = 'seconds')"
+    rules = {"stays": (f"{seconds} AS \"watched [s]\", CASE WHEN {seconds} < 5 THEN 'info' END AS severity", "1"),
+             "passes": (f"{seconds} AS \"watched [s]\"", f"{seconds} < 5"),
+             "counted": ("1 AS \"faults [count]\"", f"{seconds} < 5")}
+    folder.mkdir()
+    for name, (columns, where) in rules.items():
+        (folder / f"{name}.sql").write_text(
+            f"-- id: {name}\n-- for: check\n-- severity: warning\n-- title: T\n-- fix: F\n"
+            f"-- needs: survey/seconds\nSELECT {columns} WHERE {where};\n")
+    return folder, set(rules)
+
+
+def test_a_load_that_may_pass_is_looked_at_again(tmp_path):
+    rules, ours = passing_rules(tmp_path / "r")
+
+    def look(*more):
+        document = validated(gf.gpufeed("check", "--json", "--rules", rules, *more).out)
+        return document["interval_seconds"], {f["id"]: f["severity"] for f in document["findings"]
+                                              if f["id"] in ours}
+    seconds, found = look("--dump", tmp_path / "x.tar")
+    assert seconds >= 5 and found == {"stays": "warning", "counted": "warning"}
+    assert tarfile.is_tarfile(tmp_path / "x.tar")
+    seconds, found = look("--root", tmp_path / "x.tar")  # what was looked at last
+    assert seconds >= 5 and found == {"stays": "warning"}
+    seconds, found = look("--interval", "100ms")  # as asked
+    assert seconds < 5 and found == {"stays": "info", "passes": "warning", "counted": "warning"}
+
+
 def test_fail_on(tmp_path):
     root = machine(tmp_path, True)
     for level, code in (("info", 1), ("warning", 1), ("critical", 0)):
