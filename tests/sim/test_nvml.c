@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The simulated libnvidia-ml: identity, and utilisation of other processes' work. */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,8 +79,23 @@ static void devices_are_the_same_as_cuda_s(void **state)
     assert_int_equal(t.nvmlDeviceGetName(&count, name, sizeof(name)), 2);
 }
 
-/* Keeps device 1 busy for half of each 20 ms until killed; says over the pipe when it has begun. */
-static void half_busy_job(int ready)
+/* What the job writes down: before and after each launch of a kernel of KERNEL_NS. */
+#define KERNEL_NS (10 * NS_PER_MS)
+#define KERNELS_MAX 10000
+#define LATENCY_NS (10 * NS_PER_US)  /* from a launch to the kernel's begin, at most */
+#define GRANULE_NS NS_PER_MS         /* of what a reading looks at */
+
+struct launches {
+    _Atomic int count; /* begun */
+    struct {
+        int64_t before;
+        _Atomic int64_t after; /* 0: not yet */
+    } at[KERNELS_MAX];
+};
+
+/* Keeps device 1 busy for about half of the time until killed; says over the pipe when it has
+ * begun, by when it has run for longer than a reading looks back. */
+static void half_busy_job(int ready, struct launches *launches)
 {
     sim_test_open(&t, WITH_CUDA);
     sim_test_context(&t, 1);
@@ -86,11 +103,13 @@ static void half_busy_job(int ready)
     abi_cu_ptr memory;
     if (t.cuMemAlloc_v2(&memory, GIB) != 0)
         _exit(1);
-    for (int i = 0; i < 1000; i++) {
-        int64_t round = sim_test_now() + 20 * NS_PER_MS;
-        sim_test_spin(&t, spin, NULL, 10 * NS_PER_MS);
+    for (int i = 0; i < KERNELS_MAX; i++) {
+        launches->at[i].before = sim_test_now();
+        launches->count = i + 1;
+        sim_test_spin(&t, spin, NULL, KERNEL_NS);
+        launches->at[i].after = sim_test_now();
         t.cuCtxSynchronize();
-        int64_t left = round - sim_test_now();
+        int64_t left = launches->at[i].before + 2 * KERNEL_NS - sim_test_now();
         if (left > 0)
             usleep((useconds_t)(left / NS_PER_US));
         if (i == 40 && write(ready, "", 1) != 1)
@@ -99,16 +118,52 @@ static void half_busy_job(int ready)
     _exit(0);
 }
 
-static void check_busy(void *one, void *two, pid_t child)
+/* Time of [t0, t1] in which a kernel that ran from `from` to `to` was running. */
+static int64_t inside(int64_t t0, int64_t t1, int64_t from, int64_t to)
+{
+    int64_t ns = (to < t1 ? to : t1) - (from > t0 ? from : t0);
+    return ns > 0 ? ns : 0;
+}
+
+/* Time of [t0, t1] in which a kernel ran for sure, or perhaps, by what the job wrote down: it began
+ * after the first of the two readings around its launch, and no later than the second. */
+static int64_t busy(const struct launches *l, int64_t t0, int64_t t1, bool surely)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < l->count; i++) {
+        int64_t early = l->at[i].before, late = l->at[i].after;
+        late = late ? late + LATENCY_NS : t1;
+        sum += surely ? inside(t0, t1, late, early + KERNEL_NS)
+                      : inside(t0, t1, early, late + KERNEL_NS);
+    }
+    return sum;
+}
+
+/* The utilisation of device 1 against the launches of the 500 ms before it was read. */
+static void check_rate(void *device, const struct launches *launches)
+{
+    int64_t window = 500 * NS_PER_MS;
+    unsigned rates[2];
+    int64_t before = sim_test_now();
+    assert_int_equal(t.nvmlDeviceGetUtilizationRates(device, rates), 0);
+    int64_t after = sim_test_now();
+    double least = 100.0 * (double)busy(launches, after - window, before - GRANULE_NS, true);
+    double most = 100.0 * (double)busy(launches, before - window - GRANULE_NS, after, false);
+    double rate = rates[0];
+    if (rate < least / (double)window - 1 || rate > most / (double)window + 1)
+        fail_msg("utilisation %u %%, %.1f to %.1f %% is true", rates[0], least / (double)window,
+                 most / (double)window);
+    assert_true(rates[0] > 0);
+}
+
+static void check_busy(void *one, void *two, pid_t child, const struct launches *launches)
 {
     unsigned rates[2], count = 8, type, busy_watts, idle_watts;
     unsigned long long memory[3];
     struct process_info infos[8];
     struct sample samples[100];
 
-    assert_int_equal(t.nvmlDeviceGetUtilizationRates(two, rates), 0);
-    if (rates[0] < 30 || rates[0] > 60) /* a slow machine stretches the gaps */
-        fail_msg("utilisation %u %%, half is true", rates[0]);
+    check_rate(two, launches);
     assert_int_equal(t.nvmlDeviceGetUtilizationRates(one, rates), 0);
     assert_int_equal(rates[0], 0);
     assert_int_equal(t.nvmlDeviceGetMemoryInfo(two, memory), 0);
@@ -140,16 +195,20 @@ static void another_process_s_work_is_seen_until_it_dies(void **state)
     assert_int_equal(t.nvmlDeviceGetHandleByIndex_v2(0, &one), 0);
     assert_int_equal(t.nvmlDeviceGetHandleByIndex_v2(1, &two), 0);
     assert_int_equal(pipe(ready), 0);
+    struct launches *launches = mmap(NULL, sizeof(*launches), PROT_READ | PROT_WRITE,
+                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(launches, MAP_FAILED);
     pid_t child = fork();
     if (child == 0)
-        half_busy_job(ready[1]);
+        half_busy_job(ready[1], launches);
     close(ready[1]);
     ssize_t got = read(ready[0], &byte, 1);
     if (got == 1)
-        check_busy(one, two, child);
+        check_busy(one, two, child, launches);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     close(ready[0]);
+    munmap(launches, sizeof(*launches));
     assert_int_equal(got, 1);
     /* It left its file behind, and still counts for nothing. */
     assert_int_equal(t.nvmlDeviceGetUtilizationRates(two, rates), 0);
