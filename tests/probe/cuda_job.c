@@ -17,6 +17,7 @@
 #include "probe/cuda_abi.h"
 
 #include <dlfcn.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,11 +218,22 @@ static void profile(struct job *j, int n)
 
 /* --- modes ----------------------------------------------------------------------------------- */
 
+static int64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Until standard input is closed; writes down when each step was over. */
 static void forever(struct job *j)
 {
-    for (;;) {
+    struct pollfd in = {.fd = 0, .events = POLLIN};
+
+    while (poll(&in, 1, 0) == 0) {
         step(j);
-        puts("step");
+        printf("%lld\n", (long long)now_ns());
         fflush(stdout);
     }
 }
@@ -237,14 +249,6 @@ static void forks(struct job *j, int n)
     waitpid(child, &status, 0);
     steps(j, n);
     printf("child %d exit %d\n", (int)child, WIFEXITED(status) ? WEXITSTATUS(status) : -1);
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 static void storm(struct job *j, int n)
@@ -284,7 +288,7 @@ int main(int argc, char **argv)
     if (strcmp(mode, "taken") == 0)
         check(subscribe(), "cuptiSubscribe");
     start(&j);
-    if (strcmp(mode, "forever") == 0)
+    if (strcmp(mode, "forever") == 0 || strcmp(mode, "vanish") == 0)
         forever(&j);
     else if (strcmp(mode, "forks") == 0)
         forks(&j, n);

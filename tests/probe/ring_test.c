@@ -305,6 +305,17 @@ static void test_zombie(void **state)
     remove_dir(dir);
 }
 
+static bool is_named(pid_t pid, const char *want)
+{
+    char path[32], name[32] = "";
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+    FILE *f = fopen(path, "r");
+    bool is = f && fgets(name, sizeof(name), f) && strncmp(name, want, strlen(want)) == 0;
+    if (f)
+        fclose(f);
+    return is;
+}
+
 /* After exec the process lives on under its number, but what wrote the ring is gone. */
 static void test_exec(void **state)
 {
@@ -312,24 +323,29 @@ static void test_exec(void **state)
     struct counts c = {0};
     struct error e = {0};
     struct timespec nap = {.tv_nsec = NS_PER_MS};
+    int go[2];
+    char byte;
 
     make_dir(dir);
+    assert_int_equal(pipe2(go, O_CLOEXEC), 0);
     pid_t child = fork();
     if (child == 0) {
         struct ring_writer w;
-        if (!ring_writer_open(&w, dir, now_ns()))
+        if (!ring_writer_open(&w, dir, now_ns()) || read(go[0], &byte, 1) != 1)
             _exit(1);
-        execlp("sleep", "sleep", "20", (char *)NULL);
+        execlp("sleep", "sleep", "200", (char *)NULL);
         _exit(127);
     }
     struct probe_rings *r = probe_rings_new(dir, &e);
-    for (int i = 0; i < 2000 && probe_rings_totals(r).processes == 0; i++) {
+    for (int i = 0; i < 60000 && probe_rings_totals(r).processes == 0; i++) {
         assert_int_equal(probe_rings_poll(r, now_ns(), count, &c, &e), STATUS_OK);
         nanosleep(&nap, NULL);
     }
     assert_true(probe_rings_complete_until(r) < INT64_MAX);
-    nap.tv_nsec = 100 * NS_PER_MS; /* for the exec to happen; then the clock is moved, not waited */
-    nanosleep(&nap, NULL);
+    assert_int_equal(write(go[1], "x", 1), 1);
+    for (int i = 0; i < 60000 && !is_named(child, "sleep"); i++)
+        nanosleep(&nap, NULL);
+    assert_true(is_named(child, "sleep")); /* then the clock is moved, not waited */
     assert_int_equal(probe_rings_poll(r, now_ns() + 5 * NS_PER_S, count, &c, &e), STATUS_OK);
     assert_true(probe_rings_complete_until(r) == INT64_MAX);
     kill(child, SIGKILL);
