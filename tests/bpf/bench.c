@@ -20,8 +20,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define JOB_LIMIT_MS 10000
+#define JOB_LIMIT_MS 60000
 #define POLL_MS 5
+
+int64_t bench_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
 
 bool bench_possible(void)
 {
@@ -71,8 +78,10 @@ void bench_fork(struct bench *b, job_fn job, void *arg, bool watch)
     if (b->job == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         close(fds[1]);
-        if (read(fds[0], &byte, 1) == 1)
+        if (read(fds[0], &byte, 1) == 1) {
+            b->truth->begun = bench_now();
             job(b->truth, arg);
+        }
         _exit(0);
     }
     close(fds[0]);
@@ -111,6 +120,13 @@ void bench_poll(struct bench *b, int ms)
         nanosleep(&pause, NULL);
         assert_int_equal(wait_bpf_poll(b->wait, 0, bench_keep, b), 0);
     }
+}
+
+void bench_await(struct bench *b, const volatile uint64_t *number)
+{
+    for (int ms = 0; ms < JOB_LIMIT_MS && !*number; ms += POLL_MS)
+        bench_poll(b, POLL_MS);
+    assert_true(*number != 0);
 }
 
 void bench_finish(struct bench *b)
@@ -155,10 +171,17 @@ const struct event_wait *bench_longest(const struct bench *b, uint32_t tid, enum
     for (size_t i = 0; i < b->count; i++) {
         const struct event_wait *w = &b->events[i].wait;
         if (b->events[i].kind == EVENT_WAIT && w->target == target && (!tid || w->tid == tid) &&
-            (!best || blocked_ns(w) > blocked_ns(best)))
+            w->t_out >= b->truth->begun && (!best || blocked_ns(w) > blocked_ns(best)))
             best = w;
     }
     return best;
+}
+
+void bench_ended_between(const struct event_wait *w, uint64_t from, uint64_t to)
+{
+    assert_non_null(w);
+    assert_true(w->t_out < (int64_t)from && (int64_t)from <= w->t_wake);
+    assert_true(w->t_wake <= (int64_t)to && w->t_wake <= w->t_in);
 }
 
 const char *bench_resource(const struct bench *b, const struct event_wait *w)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hello_fuse MOUNTPOINT: a file system with one file, "hello", whose every read
- * takes 40 ms of sleep in the daemon. Runs in the foreground until it is killed or unmounted.
+ * takes 40 ms of sleep in the daemon, once the reader sleeps too. Runs in the foreground until it is killed or unmounted.
  */
 #define FUSE_USE_VERSION 35
 #include <errno.h>
@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+
+#include "asleep.h"
 
 #define FILE_BYTES 65536
 #define READ_NS 40000000L
@@ -39,6 +41,7 @@ static int hello_read(const char *path, char *buf, size_t size, off_t offset,
                       struct fuse_file_info *fi)
 {
     struct timespec pause = {0, READ_NS};
+    await_asleep(fuse_get_context()->pid);
     nanosleep(&pause, NULL);
     memset(buf, 'h', size);
     return (int)size;
