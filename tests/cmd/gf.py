@@ -97,9 +97,9 @@ def finish(child, patience=PATIENCE):
     return Result(child.returncode, out or b"", err or b"", time.monotonic() - begin)
 
 
-def wait_for(what, seconds=30):
+def wait_for(what, patience=PATIENCE):
     """Waits until what() is true, and gives its value."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + patience
     while time.monotonic() < end:
         value = what()
         if value:
@@ -135,6 +135,14 @@ def maps_libcuda(pid):
     """Whether a process has taken the driver."""
     try:
         return "libcuda.so.1" in pathlib.Path(f"/proc/{pid}/maps").read_text()
+    except OSError:
+        return False
+
+
+def maps_ring(pid):
+    """Whether a process writes a ring."""
+    try:
+        return ".ring" in pathlib.Path(f"/proc/{pid}/maps").read_text()
     except OSError:
         return False
 
@@ -255,6 +263,43 @@ def share(r, state, accelerator=0):
     return r["accelerators"][accelerator]["state"][state]
 
 
+def seconds(r, *states):
+    """Time of all accelerators in these states."""
+    return sum(row["seconds"] for row in r["ledger"] if row["state"] in states)
+
+
+def computed(r, want, number=None):
+    """The kernels' own time, whatever came between them: asked of the simulated device in ns, and told through
+    pairs of two clocks."""
+    got = sum(row["seconds"] for row in r["ledger"] if row["state"] == "compute"
+              and (number is None or row["accelerator"].endswith(f":{number}")))
+    return abs(got - want) < 0.02 + want / 50
+
+
+def held(r, said):
+    """The span is what a job of jobs.c says of how long it held its device."""
+    least, most = map(float, said.split())
+    return least - 0.01 <= r["span_seconds"] <= most + 0.01
+
+
+def loud(r):
+    """Findings above info. Where the machine withholds cores, as a busy one does, saying so is right."""
+    return [f["id"] for f in r["findings"] if f["severity"] != "info" and f["id"] != "cpu-starved"]
+
+
+def live(path, want, patience=PATIENCE):
+    """Waits until the recording that is being written holds what is wanted: want(report)."""
+    def look():
+        r = gpufeed("report", path, "--json")
+        j = lawful(r.out) if r.code == 0 else None
+        return j if j and want(j) else None
+    return wait_for(look, patience)
+
+
+def await_span(path, least):
+    return live(path, lambda j: j["span_seconds"] > least)
+
+
 def evidence(r, name):
     return [e["value"] for e in r["evidence"] if e["name"] == name]
 
@@ -312,7 +357,7 @@ class Terminal:
         os.close(slave)
         self.seen = b""
 
-    def read_until(self, text, seconds=30):
+    def read_until(self, text, seconds=PATIENCE):
         end = time.monotonic() + seconds
         while text.encode() not in self.seen:
             assert time.monotonic() < end, f"no {text!r} in {self.seen!r}"

@@ -7,11 +7,17 @@
  *     jobs kernels COUNT MS [DEVICE]      kernels one after another
  *     jobs crash SIGNAL                   takes a device, computes, dies of the signal
  *     jobs daemon FILE MS CODE            leaves a daemon that computes and then writes FILE
- *     jobs flood SECONDS                  launches as fast as it can
- *     jobs switch SECONDS                 two threads wake each other as fast as they can
+ *     jobs until FILE MS                  kernels one after another until FILE is there
+ *     jobs timed COUNT MS                 kernels; says how long it held its device (below)
+ *     jobs flood COUNT GO DONE            once GO is there launches as fast as it can; then makes DONE
+ *     jobs switch COUNT GO DONE           once GO is there two threads wake each other as often
  *     jobs child COUNT MS                 a forked child takes the device, not the parent
  *     jobs state                          what a process inherits, line by line
- *     jobs hold SECONDS                   takes a device and leaves it idle
+ *     jobs hold SECONDS                   takes a device and leaves it idle; says how long it held it
+ *     jobs await FILE                     takes a device and leaves it idle until FILE is there
+ *
+ * How long a device was held: two numbers of seconds, at least and at most, since what the driver does
+ * between two readings of the clock is the driver's own.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -19,6 +25,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,22 +116,79 @@ static void launch(struct device *d, double ms)
     check(d->launch(d->spin, 1, 1, 1, 1, 1, 1, 0, d->stream, parameters, NULL), "cuLaunchKernel");
 }
 
+static void run_kernel(struct device *d, double ms)
+{
+    launch(d, ms);
+    check(d->stream_wait(d->stream), "cuStreamSynchronize");
+}
+
 static void compute(int count, double ms, int number)
 {
     struct device d = {0};
 
     open_device(&d, number);
-    for (int i = 0; i < count; i++) {
-        launch(&d, ms);
-        check(d.stream_wait(d.stream), "cuStreamSynchronize");
-    }
+    for (int i = 0; i < count; i++)
+        run_kernel(&d, ms);
     check(d.context_destroy(d.context), "cuCtxDestroy");
+}
+
+static bool is_there(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+static void await_file(const char *path)
+{
+    while (!is_there(path))
+        nap(0.005);
+}
+
+static void make_file(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT, 0644);
+
+    check(fd < 0, path);
+    close(fd);
 }
 
 static int job_kernels(char **a)
 {
     compute(atoi(a[0]), atof(a[1]), a[2] ? atoi(a[2]) : 0);
     return 0;
+}
+
+static int job_until(char **a)
+{
+    struct device d = {0};
+
+    open_device(&d, 0);
+    while (!is_there(a[0]))
+        run_kernel(&d, atof(a[1]));
+    check(d.context_destroy(d.context), "cuCtxDestroy");
+    return 0;
+}
+
+/* Computes, or idles where count is 0, and says how long the device was held. */
+static int held(int count, double ms, double idle)
+{
+    struct device d = {0};
+    double outer = now(), inner;
+
+    open_device(&d, 0);
+    inner = now();
+    for (int i = 0; i < count; i++)
+        run_kernel(&d, ms);
+    if (idle > 0)
+        nap(idle);
+    inner = now() - inner;
+    check(d.context_destroy(d.context), "cuCtxDestroy");
+    printf("%.9f %.9f\n", inner, now() - outer);
+    return 0;
+}
+
+static int job_timed(char **a)
+{
+    return held(atoi(a[0]), atof(a[1]), 0);
 }
 
 static int job_crash(char **a)
@@ -163,17 +227,19 @@ static int job_daemon(char **a)
 static int job_flood(char **a)
 {
     struct device d = {0};
-    double end = now() + atof(a[0]);
-    long launched = 0;
+    long count = atol(a[0]);
 
     open_device(&d, 0);
-    while (now() < end) {
+    while (!is_there(a[1]))
+        run_kernel(&d, 5);
+    for (long i = 0; i < count; i++) {
         launch(&d, 0.004);
-        if (++launched % 8 == 0)
+        if (i % 8 == 7)
             check(d.stream_wait(d.stream), "cuStreamSynchronize");
     }
+    check(d.stream_wait(d.stream), "cuStreamSynchronize");
+    make_file(a[2]);
     check(d.context_destroy(d.context), "cuCtxDestroy");
-    printf("%ld\n", launched);
     return 0;
 }
 
@@ -193,25 +259,21 @@ static void *echo(void *end)
 static int job_switch(char **a)
 {
     struct device d = {0};
-    double end = now() + atof(a[0]);
     pthread_t thread;
-    long switched = 0;
+    long count = atol(a[0]);
     char c = 'x';
 
     open_device(&d, 0);
     check(pipe(pipes[0]) | pipe(pipes[1]), "pipe");
     check(pthread_create(&thread, NULL, echo, NULL), "pthread_create");
-    while (now() < end) {
-        if (write(pipes[0][1], &c, 1) != 1 || read(pipes[1][0], &c, 1) != 1)
-            break;
-        switched++;
-    }
+    await_file(a[1]);
+    for (long i = 0; i < count; i++)
+        check(write(pipes[0][1], &c, 1) != 1 || read(pipes[1][0], &c, 1) != 1, "pipe");
+    make_file(a[2]);
     check(write(pipes[0][1], "q", 1) == 1 ? 0 : 1, "write");
     pthread_join(thread, NULL);
-    launch(&d, 5);
-    check(d.stream_wait(d.stream), "cuStreamSynchronize");
+    run_kernel(&d, 5);
     check(d.context_destroy(d.context), "cuCtxDestroy");
-    printf("%ld\n", switched);
     return 0;
 }
 
@@ -274,10 +336,15 @@ static int job_state(char **a)
 
 static int job_hold(char **a)
 {
+    return held(0, 0, atof(a[0]));
+}
+
+static int job_await(char **a)
+{
     struct device d = {0};
 
     open_device(&d, 0);
-    nap(atof(a[0]));
+    await_file(a[0]);
     check(d.context_destroy(d.context), "cuCtxDestroy");
     return 0;
 }
@@ -286,9 +353,10 @@ static const struct {
     const char *name;
     int (*run)(char **arguments);
     int arguments;
-} jobs[] = {{"kernels", job_kernels, 2}, {"crash", job_crash, 1},   {"daemon", job_daemon, 3},
-            {"flood", job_flood, 1},     {"switch", job_switch, 1}, {"child", job_child, 2},
-            {"state", job_state, 0},     {"hold", job_hold, 1}};
+} jobs[] = {{"kernels", job_kernels, 2}, {"until", job_until, 2},   {"timed", job_timed, 2},
+            {"crash", job_crash, 1},     {"daemon", job_daemon, 3}, {"flood", job_flood, 3},
+            {"switch", job_switch, 3},   {"child", job_child, 2},   {"state", job_state, 0},
+            {"hold", job_hold, 1},       {"await", job_await, 1}};
 
 int main(int argc, char **argv)
 {

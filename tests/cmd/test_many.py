@@ -23,11 +23,6 @@ def numbers(j):
     return sorted(a["id"].rsplit(":")[-1] for a in j["accelerators"])
 
 
-def compute_seconds(j, number):
-    return sum(row["seconds"] for row in j["ledger"]
-               if row["accelerator"].endswith(f":{number}") and row["state"] == "compute")
-
-
 def test_two_devices_in_two_processes(folder):
     script = '"$0" kernels 50 5 0 & "$0" kernels 20 5 1 & wait'
     r = gf.gpufeed("run", "--simulate=2", "-o", folder / "r.gpufeed", "--price", "28", "--", "sh", "-c", script, gf.JOBS)
@@ -35,7 +30,7 @@ def test_two_devices_in_two_processes(folder):
     assert "GPU 0" in r.err and "GPU 1" in r.err, r
     j = gf.report(folder / "r.gpufeed")
     assert numbers(j) == ["0", "1"], j["accelerators"]
-    assert abs(compute_seconds(j, 0) - 0.25) < 0.02 and abs(compute_seconds(j, 1) - 0.1) < 0.02, j
+    assert gf.computed(j, 0.25, 0) and gf.computed(j, 0.1, 1), j
     assert len(gf.gpufeed("report", folder / "r.gpufeed").out.splitlines()) <= 40
 
 
@@ -60,14 +55,13 @@ def test_one_after_the_other(folder):
     gf.record(folder / "r.gpufeed", "sh", "-c", '"$0" kernels 20 5; sleep 0.6; "$0" kernels 20 5', gf.JOBS)
     j = gf.report(folder / "r.gpufeed")
     assert j["span_seconds"] > 0.8, j
-    unused = sum(row["seconds"] for row in j["ledger"] if row["state"] == "unused")
-    assert 0.5 < unused < 0.9, j["ledger"]
-    assert abs(compute_seconds(j, 0) - 0.2) < 0.02
+    assert gf.seconds(j, "unused") > 0.59, j["ledger"]
+    assert gf.computed(j, 0.2)
 
 
 def test_the_device_in_a_forked_child(folder):
     gf.record(folder / "r.gpufeed", gf.JOBS, "child", "20", "5")
-    assert abs(compute_seconds(gf.report(folder / "r.gpufeed"), 0) - 0.1) < 0.02
+    assert gf.computed(gf.report(folder / "r.gpufeed"), 0.1, 0)
 
 
 def test_sixteen_devices(folder):
@@ -89,7 +83,7 @@ def test_workers_of_a_loader(start, folder):
                    "--multiprocessing-context", start, "--log", folder / "log", patience=90)
     assert r.code == 0, r
     j = gf.report(folder / "r.gpufeed")
-    assert abs(compute_seconds(j, 0) - 0.3) < 0.03, j
+    assert gf.computed(j, 0.3, 0), j
     unknown = sum(row["share"] for row in j["ledger"] if row["cause"] == "unknown")
     assert unknown <= 0.05, j["ledger"]
     WORKERS[start] = j
@@ -115,4 +109,4 @@ def test_two_ranks_under_torchrun(folder):
     j = gf.report(folder / "r.gpufeed")
     assert numbers(j) == ["0", "1"], j["accelerators"]
     for number in (0, 1):
-        assert abs(compute_seconds(j, number) - 0.15) < 0.03, j
+        assert gf.computed(j, 0.15, number), j

@@ -29,7 +29,7 @@ grep -q '</html>' demo.html
 rm demo.*
 # What a shell starts in the background ignores Ctrl-C unless told otherwise.
 DEMO_STEPS=1000 setsid env --default-signal=INT "$tools/demo.sh" "$build" >out 2>&1 & session=$!
-for _ in $(seq 200); do
+for _ in $(seq 600); do
     [ -s demo.gpufeed-wal ] && break
     sleep 0.1
 done
