@@ -16,11 +16,13 @@ import ctypes
 import http.client
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
 import urllib.parse
 import zlib
+from multiprocessing import resource_tracker
 
 import torch
 import torch.utils.data as data
@@ -245,6 +247,30 @@ def open_device(args):
 # ---- training ------------------------------------------------------------------------------
 
 
+class Stop:
+    """Ctrl-C ends the loop between two steps: in the middle of one, a worker would be left alone with a
+    batch that is half handed over. The second Ctrl-C ends it at once."""
+
+    def __init__(self):
+        self.asked = False
+        signal.signal(signal.SIGINT, self.ask)
+
+    def ask(self, _number, _frame):
+        self.asked = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    @staticmethod
+    def start_workers(loader):
+        """An iterator of the loader, whose workers are spared Ctrl-C: it is this process that ends them."""
+        if loader.multiprocessing_context and loader.multiprocessing_context.get_start_method() == "spawn":
+            resource_tracker.ensure_running()  # it would unblock the signal when it starts
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return iter(loader)
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
 class Truth:
     """What this program did, in seconds, by its own clock."""
 
@@ -286,13 +312,13 @@ def make_loader(args, device):
                            pin_memory=args.pin and device.name == "torch.cuda", **options)
 
 
-def train(args, device, truth):
+def train(args, device, truth, stop):
     loader = make_loader(args, device)
     for _ in range(args.epochs):
-        if truth.steps >= args.steps:
+        if truth.steps >= args.steps or stop.asked:
             break
-        batches = truth.timed("load_wait", iter, loader)
-        while truth.steps < args.steps:
+        batches = truth.timed("load_wait", stop.start_workers, loader)
+        while truth.steps < args.steps and not stop.asked:
             item = truth.timed("load_wait", next, batches, None)
             if item is None:
                 break
@@ -338,22 +364,19 @@ def parse(argv):
 
 def main(argv):
     args = parse(argv)
+    stop = Stop()
     torch.set_num_threads(1)
     truth = Truth()
     device = open_device(args)
     begin = time.monotonic()
-    stopped = False
-    try:
-        train(args, device, truth)
-    except KeyboardInterrupt:
-        stopped = True
+    train(args, device, truth, stop)
     end = time.monotonic()
     device.close()
     if args.log:
         truth.write(args.log, args, device, begin, end)
     print(f"{truth.steps} steps in {end - begin:.2f} s on {device.name}, "
           f"{truth.seconds['load_wait']:.2f} s waiting for data", file=sys.stderr)
-    return 130 if stopped else 0
+    return 130 if stop.asked else 0
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ static void count_workers(struct makers *ms, int64_t t)
     uint32_t alive = 1; /* the new one was, when it delivered */
     for (int i = 0; i < ms->count - 1; i++) {
         const struct thread *x = threads_find(ms->threads, ms->maker[i]->key);
-        alive += !x || (x->exit > t && x->start < t);
+        alive += x && x->exit > t && x->start < t; /* one that is forgotten had ended long before */
     }
     ms->distinct++;
     if (alive > ms->totals.workers)
@@ -161,6 +161,13 @@ static bool made_for_one(const struct makers *ms, uint32_t key, int64_t t)
     return x && !x->alive && x->exit < t + ENDED_NS && !known_maker(ms, key);
 }
 
+/* A child that has yet to begin its program lets its parent go on, which waits for that: no delivery. */
+static bool before_program(const struct makers *ms, uint32_t key, int64_t t)
+{
+    const struct thread *x = threads_find(ms->threads, key);
+    return x && x->exec > t;
+}
+
 struct made_by *makers_of_wake(struct makers *ms, const struct thread *th,
                                const struct event_wait *w, bool *ret_fresh)
 {
@@ -179,7 +186,8 @@ struct made_by *makers_of_wake(struct makers *ms, const struct thread *th,
         return NULL;
     bool process = x->tgid != th->tgid;
     uint32_t key = process ? k.maker.thread->tgid : x->tid;
-    if (!is_loader(&parts, process) || (process && made_for_one(ms, key, t)) ||
+    if (!is_loader(&parts, process) ||
+        (process && (made_for_one(ms, key, t) || before_program(ms, key, t))) ||
         (!process && (ms->totals.processes || only_helped(ms, key, w, &k.maker))))
         return NULL;
     if (process && !ms->totals.processes)

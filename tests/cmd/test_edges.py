@@ -302,16 +302,36 @@ def test_the_launcher_of_a_job_is_enough_to_attach(folder, root):
     assert gf.share(gf.report(folder / "r.gpufeed"), "compute") > 0, r
 
 
-def test_ctrl_c_stops_the_example_without_a_traceback(folder):
+def torch():
     if subprocess.run([gf.PYTHON, "-c", "import torch"], check=False, capture_output=True).returncode:
         pytest.skip("needs python3-torch")
+
+
+def interrupted(folder, when, *how):
+    """Ctrl-C to the example with small steps, which hands batches over most of the time."""
     child = gf.start(gf.GPUFEED, "run", "--simulate", "-o", folder / "r.gpufeed", "--", gf.PYTHON, gf.IMAGES, "--steps",
-                     "100000", "--workers", "1", "--batch", "2")
-    gf.wait_for(lambda: any(gf.maps_libcuda(p) for p in gf.children(child.pid)), 60)
-    time.sleep(2)
+                     "1000000", "--batch", "1", "--decode-ms", "0", "--compute-ms", "0.01", *how)
+    job = gf.wait_for(lambda: gf.children(child.pid))[0]
+    gf.wait_for(lambda: gf.maps_libcuda(job))
+    when(job)
     os.killpg(child.pid, signal.SIGINT)
     r = gf.finish(child)
     assert r.code == 130 and "Traceback" not in r.err and "Verdict" in r.err, r
+
+
+def test_ctrl_c_stops_the_example_without_a_traceback(folder):
+    torch()
+    for _ in range(4):
+        interrupted(folder, lambda job: gf.await_span(folder / "r.gpufeed", 0.5), "--workers", "2")
+
+
+def test_ctrl_c_while_workers_of_the_example_start(folder):
+    """Spawned ones import for seconds: a signal of their own would stop them in the middle of that."""
+    torch()
+
+    def second_worker_runs(job):
+        gf.wait_for(lambda: sum("spawn_main" in gf.command_of(p) for p in gf.children(job)) == 2)
+    interrupted(folder, second_worker_runs, "--workers", "2", "--multiprocessing-context", "spawn")
 
 
 def test_a_thread_is_no_process(folder):

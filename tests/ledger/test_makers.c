@@ -125,12 +125,54 @@ static void test_one_each(void **state)
     end(w);
 }
 
+/* A generation that is forgotten by when the next one delivers was no less ended. */
+static void test_forgotten(void **state)
+{
+    struct world *w = begin();
+    worker(w, 10 * MS, WORKER);
+    awaited(w, 30 * MS, WORKER);
+    ended(&w->threads, 150 * MS, WORKER + 1, WORKER);
+    ended(&w->threads, 150 * MS, WORKER, WORKER);
+    threads_trim(&w->threads, 20000 * MS);
+    assert_null(threads_find(&w->threads, WORKER));
+    worker(w, 30000 * MS, OTHER);
+    awaited(w, 30020 * MS, OTHER);
+    look(w, 31000 * MS);
+    assert_int_equal(w->makers.totals.workers, 1);
+    assert_int_equal(w->makers.totals.generations, 1);
+    end(w);
+}
+
+/* Python's resource tracker beside spawned workers: the trainer waits until it has begun its program,
+ * and for nothing of it after that. */
+static void test_a_helper_that_is_started(void **state)
+{
+    struct world *w = begin();
+    const struct thread *th = threads_find(&w->threads, TRAINER);
+    struct event_thread exec = {
+        .t = 14 * MS, .tid = OTHER, .tgid = OTHER, .change = THREAD_EXEC, .job = true};
+    bool fresh;
+    started(&w->threads, 10 * MS, OTHER, OTHER, TRAINER);
+    woken(&w->threads, TRAINER, TRAINER, TARGET_PIPE, 11 * MS, 13 * MS, OTHER, OTHER);
+    assert_true(threads_change(&w->threads, &exec));
+    const struct event_wait *wait = &th->waits.item[th->waits.count - 1];
+    assert_null(makers_of_wake(&w->makers, th, wait, &fresh));
+    worker(w, 20 * MS, WORKER);
+    awaited(w, 40 * MS, WORKER);
+    look(w, 400 * MS);
+    assert_int_equal(w->makers.totals.workers, 1);
+    assert_int_equal(w->makers.totals.generations, 0);
+    end(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_found_late),
         cmocka_unit_test(test_started_anew),
         cmocka_unit_test(test_one_each),
+        cmocka_unit_test(test_forgotten),
+        cmocka_unit_test(test_a_helper_that_is_started),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
