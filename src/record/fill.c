@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/unit.h"
+#include "record/schema.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -170,12 +171,28 @@ int fill_chains(struct recording *db, const struct fill_meta *m, struct report *
     return rc == SQLITE_DONE ? STATUS_OK : recording_error(db, e, "reading it");
 }
 
+/* What an older gpufeed did not write down is unknown, which is said once. */
+static bool note_age(struct recording *db, struct report *r)
+{
+    struct str line = {0};
+    if (db->format == RECORD_VERSION)
+        return true;
+    str_addf(&line, "recorded by gpufeed %s in format %d: what later formats keep besides (now %d) is "
+             "unknown here", r->tool.version ? r->tool.version : "of an unknown version", db->format,
+             RECORD_VERSION);
+    bool ok = !line.failed && fill_note(r, str_text(&line));
+    str_clear(&line);
+    return ok;
+}
+
 int fill_notes(struct recording *db, struct report *r, struct error *e)
 {
     sqlite3_stmt *s AUTOFINAL = NULL;
     int rc, status = prepare(db, "SELECT line FROM note ORDER BY number LIMIT 256", &s, e);
     if (status)
         return status;
+    if (!note_age(db, r))
+        return fill_no_memory(db, e);
     while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
         const char *line = (const char *)sqlite3_column_text(s, 0);
         if (!fill_note(r, line ? line : ""))

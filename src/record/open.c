@@ -44,18 +44,18 @@ static int distrust(struct recording *r, struct error *e)
 }
 
 /* In the range that image_load lets pass. */
-static int read_version(struct recording *r, int *ret, struct error *e)
+static int read_format(struct recording *r, struct error *e)
 {
     sqlite3_stmt *s AUTOFINAL = NULL;
     if (sqlite3_prepare_v2(r->db, "PRAGMA user_version", -1, &s, NULL) ||
         sqlite3_step(s) != SQLITE_ROW)
         return recording_error(r, e, "reading its format");
-    *ret = sqlite3_column_int(s, 0);
+    r->format = sqlite3_column_int(s, 0);
     return STATUS_OK;
 }
 
 static int check_object(struct recording *r, sqlite3_stmt *s, const struct schema_object *o,
-                        int version, struct error *e)
+                        struct error *e)
 {
     sqlite3_reset(s);
     sqlite3_bind_text(s, 1, o->name, -1, SQLITE_STATIC);
@@ -64,7 +64,7 @@ static int check_object(struct recording *r, sqlite3_stmt *s, const struct schem
         return recording_error(r, e, "reading its schema");
     const char *type = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
     const char *sql = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 1) : NULL;
-    if (!type || !sql || strcmp(type, o->type) || strcmp(sql, schema_sql(o, version)))
+    if (!type || !sql || strcmp(type, o->type) || strcmp(sql, schema_sql(o, r->format)))
         return error_set(e, STATUS_INPUT, "\"%s\" is not a whole recording: its %s \"%s\" is %s",
                          r->path, o->type, o->name, type ? "not what it should be" : "missing");
     return STATUS_OK;
@@ -93,14 +93,14 @@ static int check_pages(struct recording *r, const char *table, struct error *e)
 static int check_schema(struct recording *r, struct error *e)
 {
     sqlite3_stmt *s AUTOFINAL = NULL;
-    int version = 0, status = read_version(r, &version, e);
+    int status = read_format(r, e);
     if (status)
         return status;
     if (sqlite3_prepare_v2(r->db, "SELECT type, sql FROM sqlite_schema WHERE name = ?", -1, &s,
                            NULL))
         return recording_error(r, e, "reading its schema");
     for (size_t i = 0; i < schema_object_count && !status; i++)
-        status = check_object(r, s, &schema_objects[i], version, e);
+        status = check_object(r, s, &schema_objects[i], e);
     for (size_t i = 0; i < schema_object_count && !status; i++)
         if (!strcmp(schema_objects[i].type, "table"))
             status = check_pages(r, schema_objects[i].name, e);
@@ -127,7 +127,7 @@ int recording_open(const char *path, struct recording *ret, struct error *e)
 int recording_borrow(struct recording *r, sqlite3 *db, struct error *e)
 {
     static char name[] = "facts";
-    *r = (struct recording){.db = db, .path = name};
+    *r = (struct recording){.db = db, .path = name, .format = RECORD_VERSION};
     return distrust(r, e);
 }
 

@@ -19,6 +19,7 @@
 struct recording {
     sqlite3 *db;
     char *path;
+    int format;         /* RECORD_OLDEST to RECORD_VERSION */
     struct image image; /* outlives db */
     struct distrust budget;
 };
