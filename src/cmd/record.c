@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 #include "cmd/say.h"
 #include "cmd/options.h"
+#include "cmd/place.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -158,6 +159,7 @@ static int measured(struct record_command *o, int pidfd, int signals)
     watch(m, o, pidfd, signals);
     if (measure_finish(m, -1, &e))
         say(cmd_record.name, "%s", e.text);
+    place_rescue(cmd_record.name, m, o->live.path);
     measure_close(m);
     int code = show_recording(&cmd_record, o->live.path, &o->live.show, stdout);
     if (!o->live.show.quiet && !o->live.show.json)

@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 #include "cmd/job.h"
 #include "cmd/options.h"
+#include "cmd/place.h"
 #include "cmd/say.h"
 #include "cmd/signals.h"
 #include "measure/ringdir.h"
@@ -138,19 +139,6 @@ static void measure_until_end(struct measure *m, struct job *job, struct signals
     }
 }
 
-/* A new folder of our own for temporary files; "" none can be made. */
-static void make_folder(char *buf, size_t size)
-{
-    const char *tmp = getenv("TMPDIR");
-    const char *const base[] = {tmp && tmp[0] == '/' ? tmp : "/tmp", "/tmp"};
-    for (size_t i = 0; i < sizeof(base) / sizeof(base[0]); i++) {
-        int n = snprintf(buf, size, "%s/gpufeed-run-XXXXXX", base[i]);
-        if (n > 0 && (size_t)n < size && mkdtemp(buf))
-            return;
-    }
-    buf[0] = '\0';
-}
-
 static void remove_recording(const struct run_options *o)
 {
     unlink(o->live.path);
@@ -166,10 +154,7 @@ static struct measure *begin(struct run_options *o)
     char place[PATH_MAX];
     if (!measure_open(&o->live.measure, &m, &e))
         return m;
-    const char *slash = strrchr(o->live.path, '/');
-    make_folder(o->folder, sizeof(o->folder));
-    int n = snprintf(place, sizeof(place), "%s/%s", o->folder, slash ? slash + 1 : o->live.path);
-    if (o->folder[0] && n < (int)sizeof(place)) {
+    if (place_make(o->live.path, place, o->folder)) {
         str_copy(o->live.path, sizeof(o->live.path), place);
         if (!measure_open(&o->live.measure, &m, &again)) {
             say(cmd_run.name, "%s; the recording goes to \"%s\"", e.text, o->live.path);
@@ -222,6 +207,8 @@ static int measured(struct run_options *o, struct measure *m, struct job *job,
     measure_until_end(m, job, signals);
     if (measure_finish(m, job->code, &e))
         say(cmd_run.name, "%s", e.text);
+    if (!job->exec_errno)
+        place_rescue(cmd_run.name, m, o->live.path);
     measure_close(m);
     if (job->exec_errno) {
         remove_recording(o);
@@ -240,12 +227,46 @@ static int let_run(struct run_options *o, struct measure *m, struct job *job,
     return m ? measured(o, m, job, signals) : run_unmeasured(job, signals);
 }
 
+/* The signals that we take for ourselves; the job gets them back as they were. */
+static void take_signals(struct job *job, struct signals *signals)
+{
+    job->child_was = signal(SIGCHLD, SIG_DFL); /* ignored, the job's end would not be told */
+    signals_open(signals);
+    job->was = signals->was;
+    /* that our report's reader goes, or our file grows too large, is no failure of the job */
+    job->pipe_was = signal(SIGPIPE, SIG_IGN);
+    job->size_was = signal(SIGXFSZ, SIG_IGN);
+}
+
+#define ENV_MAX 16
+
+/* What the job's environment gets, NULL at the end; all of it outlives the job but *ret_sim, which is the
+ * caller's to free. */
+static void environment_of(const struct run_options *o, struct measure *m, const char *env[ENV_MAX],
+                           char **ret_sim)
+{
+    int n = 0;
+    *ret_sim = !m && o->live.measure.sim_dir
+                   ? ringdir_sim_env("LD_LIBRARY_PATH=", o->live.measure.sim_dir, true)
+                   : NULL; /* the simulated devices are there all the same */
+    for (const char *const *v = m ? measure_environment(m) : NULL; v && *v && n < ENV_MAX - 3; v++)
+        env[n++] = *v;
+    if (*ret_sim)
+        env[n++] = *ret_sim;
+    if (o->sim_devices[0])
+        env[n++] = o->sim_devices;
+    env[n] = NULL;
+}
+
 static int run(int argc, char **argv)
 {
     struct run_options o = {0};
     struct job job = {.gate = -1};
+    struct signals signals;
     struct error e = {0};
     struct str title = {0};
+    const char *env[ENV_MAX];
+    char *sim;
     int code = parse(argc, argv, &o);
     if (code >= 0)
         return code;
@@ -257,25 +278,9 @@ static int run(int argc, char **argv)
     o.live.measure.path = o.live.path;
     o.live.measure.title = str_text(&title);
     o.live.measure.version = GPUFEED_VERSION;
-    struct signals signals;
-    job.child_was = signal(SIGCHLD, SIG_DFL); /* ignored, the job's end would not be told */
-    signals_open(&signals);
-    job.was = signals.was;
-    /* that our report's reader goes, or our file grows too large, is no failure of the job */
-    job.pipe_was = signal(SIGPIPE, SIG_IGN);
-    job.size_was = signal(SIGXFSZ, SIG_IGN);
+    take_signals(&job, &signals);
     struct measure *m = begin(&o);
-    const char *env[16] = {0};
-    char *sim = !m && o.live.measure.sim_dir
-                    ? ringdir_sim_env("LD_LIBRARY_PATH=", o.live.measure.sim_dir, true)
-                    : NULL; /* the simulated devices are there all the same */
-    int n = 0;
-    for (const char *const *v = m ? measure_environment(m) : NULL; v && *v && n < 13; v++)
-        env[n++] = *v;
-    if (sim)
-        env[n++] = sim;
-    if (o.sim_devices[0])
-        env[n++] = o.sim_devices;
+    environment_of(&o, m, env, &sim);
     if (job_fork(&job, o.argv, env, &e))
         code = become_job(&o, m, &job, env, &e);
     else

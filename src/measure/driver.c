@@ -74,6 +74,14 @@ bool driver_is_simulated(uint32_t pid, const char *path)
            theirs.st_ino == ours.st_ino;
 }
 
+/* The job, or somebody who tidies up, took away what tells a probe that it is read. */
+static bool rings_are_gone(const char *ring_dir)
+{
+    char lock[PATH_MAX];
+    int n = snprintf(lock, sizeof(lock), "%s/" RING_LOCK, ring_dir);
+    return n > 0 && n < (int)sizeof(lock) && access(lock, F_OK);
+}
+
 static const char *reason(uint32_t pid, const char *ring_dir)
 {
     struct str environment = {0};
@@ -90,6 +98,9 @@ static const char *reason(uint32_t pid, const char *ring_dir)
             why = "another gpufeed that the job started measures it: see that one's recording";
         else if (!ringdir_is_probe(probe))
             why = "the job set CUDA_INJECTION64_PATH to another tool; run without it";
+        else if (rings_are_gone(ring_dir))
+            why = "the folder that " RING_DIR_ENV " names was emptied or removed while it was in use; leave "
+                  "it alone";
     }
     str_clear(&environment);
     return why;

@@ -340,6 +340,16 @@ int measure_finish(struct measure *m, int exit_code, struct error *e)
     return before ? STATUS_OK : m->status;
 }
 
+bool measure_moved(const struct measure *m)
+{
+    return record_moved(m->record);
+}
+
+int measure_save(struct measure *m, const char *path, struct error *e)
+{
+    return record_save(m->record, path, e);
+}
+
 void measure_close(struct measure *m)
 {
     if (!m)

@@ -46,6 +46,9 @@ int measure_poll_ms(const struct measure *m);
 bool measure_holds_device(const struct measure *m);
 /* Reads what is left and ends the recording. exit_code: of the job, -1 unknown. */
 int measure_finish(struct measure *m, int exit_code, struct error *e);
+/* Is the recording no longer found under its name? Then measure_save writes all of it to another. */
+bool measure_moved(const struct measure *m);
+int measure_save(struct measure *m, const char *path, struct error *e);
 /* Frees all, removes the ring folder; NULL is fine. */
 void measure_close(struct measure *m);
 /* CLOCK_MONOTONIC. */

@@ -217,6 +217,27 @@ int record_commit(struct record *r, struct error *e)
     return writer_exec(r, "COMMIT", "writing the recording", e);
 }
 
+bool record_moved(const struct record *r)
+{
+    int moved = 0;
+    return sqlite3_file_control(r->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved;
+}
+
+int record_save(struct record *r, const char *path, struct error *e)
+{
+    sqlite3_stmt *s AUTOFINAL = NULL;
+    int status = writer_broken(r, NULL) ? STATUS_OK : record_commit(r, e);
+    if (status)
+        return status;
+    if (r->in_transaction) /* of a recording that could not be written any further */
+        sqlite3_exec(r->db, "ROLLBACK", NULL, NULL, NULL);
+    r->in_transaction = false;
+    if (sqlite3_prepare_v2(r->db, "VACUUM INTO ?", -1, &s, NULL) ||
+        sqlite3_bind_text(s, 1, path, -1, SQLITE_STATIC) || sqlite3_step(s) != SQLITE_DONE)
+        return db_error(r->db, e, path, "saving the recording");
+    return STATUS_OK;
+}
+
 int record_finish(struct record *r, const struct record_end *end, struct error *e)
 {
     if (writer_meta_int(r, "exit_code", end->exit_code, e) ||
@@ -230,6 +251,8 @@ int record_finish(struct record *r, const struct record_end *end, struct error *
         sqlite3_finalize(r->insert[i]);
         r->insert[i] = NULL;
     }
+    if (record_moved(r))
+        return STATUS_OK;
     return writer_exec(r, "PRAGMA journal_mode = DELETE", "finishing the recording", e);
 }
 

@@ -97,7 +97,12 @@ int record_span(struct record *r, int64_t t0, int64_t t1, struct error *e);
 
 int record_commit(struct record *r, struct error *e);
 
-/* Commits, marks the recording whole and makes it a single file. */
+/* Is its file no longer what is found under its name: moved, removed, with its folder or alone? */
+bool record_moved(const struct record *r);
+/* Writes all that was committed to a new file; it says of itself what the recording says. */
+int record_save(struct record *r, const char *path, struct error *e);
+
+/* Commits, marks the recording whole and makes it a single file (one that was moved keeps its log). */
 int record_finish(struct record *r, const struct record_end *end, struct error *e);
 
 /* Frees; a recording not finished stays cut short, its last commit readable. NULL is fine. */

@@ -14,6 +14,9 @@
  *     jobs child COUNT MS                 a forked child takes the device, not the parent
  *     jobs state                          what a process inherits, line by line
  *     jobs hold SECONDS                   takes a device and leaves it idle; says how long it held it
+ *     jobs again COUNT MS                 kernels, then itself anew in the same process, which does as many
+ *     jobs closes COUNT MS                kernels, closes all descriptors it did not open, and as many again
+ *     jobs unrings FILE MS WHEN           as until; takes its ring's folder away "before" or "after" the first
  *     jobs await FILE                     takes a device and leaves it idle until FILE is there
  *
  * How long a device was held: two numbers of seconds, at least and at most, since what the driver does
@@ -339,6 +342,57 @@ static int job_hold(char **a)
     return held(0, 0, atof(a[0]));
 }
 
+static int job_again(char **a)
+{
+    struct device d = {0};
+
+    open_device(&d, 0);
+    for (int i = 0; i < atoi(a[0]); i++)
+        run_kernel(&d, atof(a[1]));
+    execl("/proc/self/exe", "jobs", "kernels", a[0], a[1], (char *)NULL);
+    return 96;
+}
+
+static int job_closes(char **a)
+{
+    struct device d = {0};
+
+    open_device(&d, 0);
+    for (int i = 0; i < 2 * atoi(a[0]); i++) {
+        if (i == atoi(a[0]))
+            for (int fd = 0; fd < 1024; fd++)
+                close(fd);
+        run_kernel(&d, atof(a[1]));
+    }
+    check(d.context_destroy(d.context), "cuCtxDestroy");
+    return 0;
+}
+
+static void remove_rings(void)
+{
+    char command[4200];
+    const char *folder = getenv("GPUFEED_RING_DIR");
+
+    snprintf(command, sizeof(command), "rm -rf '%s'", folder ? folder : "/nonexistent");
+    check(system(command), command);
+}
+
+static int job_unrings(char **a)
+{
+    struct device d = {0};
+
+    if (strcmp(a[2], "before") == 0)
+        remove_rings();
+    open_device(&d, 0);
+    for (int i = 0; i == 0 || !is_there(a[0]); i++) {
+        run_kernel(&d, atof(a[1]));
+        if (i == 0 && strcmp(a[2], "after") == 0)
+            remove_rings();
+    }
+    check(d.context_destroy(d.context), "cuCtxDestroy");
+    return 0;
+}
+
 static int job_await(char **a)
 {
     struct device d = {0};
@@ -356,7 +410,8 @@ static const struct {
 } jobs[] = {{"kernels", job_kernels, 2}, {"until", job_until, 2},   {"timed", job_timed, 2},
             {"crash", job_crash, 1},     {"daemon", job_daemon, 3}, {"flood", job_flood, 3},
             {"switch", job_switch, 3},   {"child", job_child, 2},   {"state", job_state, 0},
-            {"hold", job_hold, 1},       {"await", job_await, 1}};
+            {"hold", job_hold, 1},       {"await", job_await, 1},   {"again", job_again, 2},
+            {"closes", job_closes, 2},   {"unrings", job_unrings, 3}};
 
 int main(int argc, char **argv)
 {
