@@ -20,7 +20,7 @@
 
 enum fix_state {
     FIX_PLANNED,
-    FIX_KEPT,   /* it has the wanted value already */
+    FIX_KEPT,   /* it has the wanted value already, or can have no better one, as `why` says */
     FIX_DONE,   /* set, and seen to be set */
     FIX_FAILED, /* `why` says what went wrong; it has its old value, unless that is said there, too */
     FIX_UNDONE, /* has its old value again */

@@ -4,6 +4,7 @@
 #include "base/rootfs.h"
 #include "import/source.h"
 #include "import/untar.h"
+#include "import/wrapped.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -177,22 +178,12 @@ static int as_infiniband(struct machine_files *m, const char *folder, struct err
                : error_set(e, STATUS_INPUT, "\"%s\" is too long a name", m->made);
 }
 
-static const struct {
-    const char *magic, *name, *way;
-    size_t size;
-} packers[] = {{"\xfd" "7zXZ", "xz", "xz -dk", 5},
-               {"\x28\xb5\x2f\xfd", "zstd", "zstd -dk", 4},
-               {"BZh", "bzip2", "bzip2 -dk", 3},
-               {"PK\3\4", "zip", "unzip", 4}};
-
 static int no_archive(const char *path, const char *head, size_t size, struct error *e)
 {
-    for (size_t i = 0; i < sizeof(packers) / sizeof(packers[0]); i++)
-        if (size >= packers[i].size && !memcmp(head, packers[i].magic, packers[i].size))
-            return error_set(e, STATUS_INPUT,
-                             "\"%s\" is compressed by %s, which --root does not read (it takes a "
-                             "folder, .tar and .tar.gz): unpack it first, %s \"%s\"",
-                             path, packers[i].name, packers[i].way, path);
+    const char *how = wrapped_how(path, head, size);
+    if (how)
+        return error_set(e, STATUS_INPUT, "\"%s\" %s; --root takes a folder, .tar and .tar.gz", path,
+                         how);
     return error_set(e, STATUS_INPUT,
                      "\"%s\" is neither a folder nor a tar archive of a machine's files", path);
 }

@@ -23,21 +23,12 @@ static void rules(struct json *j, const struct check_report *c)
     json_object_end(j);
 }
 
-static void findings(struct json *j, const struct report *r)
+static void finding(struct json *j, const struct report_finding *f)
 {
-    json_key(j, "findings");
-    json_array(j);
-    for (size_t i = 0; i < r->finding_count; i++) {
-        const struct report_finding *f = &r->findings[i];
-        json_part_finding(j, f);
-        json_array_end(j);
-        json_kstring(j, "why", f->why);
-        json_kstring(j, "fix", f->fix);
-        json_kstring(j, "apply", f->apply);
-        json_kstring(j, "source", f->source);
-        json_object_end(j);
-    }
-    json_array_end(j);
+    json_kstring(j, "why", f->why);
+    json_kstring(j, "fix", f->fix);
+    json_kstring(j, "apply", f->apply);
+    json_kstring(j, "source", f->source);
 }
 
 static void facts(struct json *j, const struct check_report *c)
@@ -71,7 +62,7 @@ void report_check_json(const struct check_report *c, const char *version, struct
     json_kstring(&j, "what", c->what);
     json_knumber(&j, "interval_seconds", c->interval_seconds > 0 ? c->interval_seconds : NAN);
     rules(&j, c);
-    findings(&j, &c->found);
+    json_part_findings(&j, &c->found, finding);
     json_key(&j, "notes");
     json_array(&j);
     for (size_t i = 0; i < c->found.note_count; i++)

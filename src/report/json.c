@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#define SELF "gpufeed" /* source of evidence about the measurement itself */
+#define SELF JSON_PART_SELF
 
 static void top_evidence(struct json *j, const struct report *r)
 {
@@ -135,22 +135,11 @@ static void chains(struct json *j, const struct report *r)
     json_array_end(j);
 }
 
-static void findings(struct json *j, const struct report *r)
+static void finding(struct json *j, const struct report_finding *f)
 {
-    json_key(j, "findings");
-    json_array(j);
-    for (size_t i = 0; i < r->finding_count; i++) {
-        const struct report_finding *f = &r->findings[i];
-        json_part_finding(j, f);
-        if (f->gain_bounded && !isnan(f->gain_seconds))
-            json_part_item(j, "gain_bound", NAN, "upper", NULL, SELF);
-        json_array_end(j);
-        json_kstring(j, "fix", f->fix);
-        json_knumber(j, "gain_seconds", f->gain_seconds);
-        json_knumber(j, "gain_share", f->gain_share);
-        json_object_end(j);
-    }
-    json_array_end(j);
+    json_kstring(j, "fix", f->fix);
+    json_knumber(j, "gain_seconds", f->gain_seconds);
+    json_knumber(j, "gain_share", f->gain_share);
 }
 
 static void money(struct json *j, const struct report_money *m)
@@ -200,7 +189,7 @@ void report_json(const struct report *r, struct str *out)
     accelerators(&j, r);
     ledger(&j, r);
     chains(&j, r);
-    findings(&j, r);
+    json_part_findings(&j, r, finding);
     money(&j, &r->money);
     verdict(&j, &r->verdict);
     json_object_end(&j);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/json_part.h"
 
+#include <math.h>
+
 void json_part_item(struct json *j, const char *name, double value, const char *text,
                     const char *unit, const char *source)
 {
@@ -23,13 +25,25 @@ void json_part_evidence(struct json *j, const struct evidence_list *l)
     }
 }
 
-void json_part_finding(struct json *j, const struct report_finding *f)
+void json_part_findings(struct json *j, const struct report *r,
+                        void (*rest)(struct json *j, const struct report_finding *f))
 {
-    json_object(j);
-    json_kstring(j, "id", f->id);
-    json_kstring(j, "severity", severity_name(f->severity));
-    json_kstring(j, "title", f->title);
-    json_key(j, "evidence");
+    json_key(j, "findings");
     json_array(j);
-    json_part_evidence(j, &f->evidence);
+    for (size_t i = 0; i < r->finding_count; i++) {
+        const struct report_finding *f = &r->findings[i];
+        json_object(j);
+        json_kstring(j, "id", f->id);
+        json_kstring(j, "severity", severity_name(f->severity));
+        json_kstring(j, "title", f->title);
+        json_key(j, "evidence");
+        json_array(j);
+        json_part_evidence(j, &f->evidence);
+        if (f->gain_bounded && !isnan(f->gain_seconds))
+            json_part_item(j, "gain_bound", NAN, "upper", NULL, JSON_PART_SELF);
+        json_array_end(j);
+        rest(j, f);
+        json_object_end(j);
+    }
+    json_array_end(j);
 }

@@ -8,13 +8,15 @@
 #include "base/json.h"
 #include "model/report.h"
 
+#define JSON_PART_SELF "gpufeed" /* source of evidence about the measurement itself */
+
 /* One piece of evidence as an object; value: the text unless NULL, else the number. */
 void json_part_item(struct json *j, const char *name, double value, const char *text,
                     const char *unit, const char *source);
 /* One object each; the array is the caller's. */
 void json_part_evidence(struct json *j, const struct evidence_list *l);
-/* What a finding has in each document: id, severity, title, evidence. Its object and the array of its
- * evidence stay open for what the document adds. */
-void json_part_finding(struct json *j, const struct report_finding *f);
+/* The key "findings" with all of them: id, severity, title, evidence, and what `rest` adds to each. */
+void json_part_findings(struct json *j, const struct report *r,
+                        void (*rest)(struct json *j, const struct report_finding *f));
 
 #endif

@@ -421,6 +421,11 @@ static void test_limits_of_a_process(void **state)
     assert_int_equal(fix_apply(&p, &j, NULL), 0);
     assert_int_equal(soft_of(pid), 128);
     fix_plan_clear(&p);
+    /* there is no more to be had */
+    assert_int_equal(fix_plan_add(&p, &c, "nofile-low", "limit nofile hard", NULL), 0);
+    assert_int_equal(p.steps[0].state, FIX_KEPT);
+    assert_non_null(strstr(p.steps[0].why, "root has to raise"));
+    fix_plan_clear(&p);
     assert_int_equal(fix_undo(&j, &p, NULL), 0);
     assert_int_equal(soft_of(pid), 64);
     fix_plan_clear(&p);
