@@ -8,7 +8,8 @@
 -- fix: Point {variable} at a folder on a local disk, such as /mnt/nvme/cache.
 -- needs: env/value mount/remote
 -- source: huggingface.co/docs/datasets/cache; PyTorch documentation (TORCHINDUCTOR_CACHE_DIR)
-SELECT e.subject AS "variable", e.text AS "path @/proc/PID/environ", m.subject AS "mount point", r.text AS "resource"
+SELECT e.subject AS "variable", e.text AS "path @/proc/PID/environ", m.subject AS "mount point", r.text AS "resource",
+       CASE WHEN e.subject IN ('HF_HOME', 'HF_HUB_CACHE', 'TRANSFORMERS_CACHE', 'TORCH_HOME') THEN 'info' END AS "severity" -- models are shared on purpose
 FROM fact e JOIN fact m ON m.kind = 'mount' AND m.name = 'remote' AND m.number = 1
 JOIN fact r ON r.kind = 'mount' AND r.subject = m.subject AND r.name = 'resource'
 WHERE e.kind = 'env' AND e.name = 'value' AND e.subject IN ('HF_HOME', 'HF_DATASETS_CACHE', 'HF_HUB_CACHE',

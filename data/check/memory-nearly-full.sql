@@ -13,4 +13,5 @@ SELECT a.number AS "available [bytes] @/proc/meminfo", t.number AS "total [bytes
        (SELECT number FROM fact WHERE kind = 'memory' AND name = 'page_cache') AS "page cache [bytes] @/proc/meminfo",
        (SELECT number FROM fact WHERE kind = 'memory' AND name = 'shared') AS "shared [bytes] @/proc/meminfo"
 FROM fact t JOIN fact a ON a.kind = 'memory' AND a.name = 'lowest_available'
-WHERE t.kind = 'memory' AND t.name = 'total' AND a.number < 0.05 * t.number;
+WHERE t.kind = 'memory' AND t.name = 'total' AND a.number < 0.05 * t.number
+  AND a.number < 34359738368; -- of terabytes 5 % are room enough

@@ -4,7 +4,7 @@
 -- severity: info
 -- title: The NVMe disk {disk} has the I/O scheduler {_name}
 -- why: BFQ and Kyber cost CPU time at each request, and NVMe sorts requests by itself.
--- fix: echo none > /sys/block/{disk}/queue/scheduler.
+-- fix: echo none > /sys/block/{disk}/queue/scheduler; for good by a udev rule that sets queue/scheduler to none.
 -- needs: disk/scheduler disk/nvme
 -- apply: sysfs /sys/block/{disk}/queue/scheduler none
 -- source: Linux Documentation/block/bfq-iosched.rst (throughput on fast devices)
