@@ -7,6 +7,7 @@
 #include "ledger/foreign.h"
 #include "ledger/gap.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
