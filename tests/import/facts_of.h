@@ -18,6 +18,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A file of tests/import, "logs/NAME"; it must be smaller than the buffer, and not empty. */
+static inline size_t read_data(const char *name, char *buf, size_t size)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/%s", DATA, name);
+    FILE *f = fopen(path, "r");
+    if (!f)
+        fail_msg("no file %s", path);
+    size_t n = fread(buf, 1, size, f);
+    fclose(f);
+    assert_true(n > 0 && n < size);
+    return n;
+}
+
 struct facts {
     char **lines; /* "kind|subject|name|value|source" */
     size_t count, cap;

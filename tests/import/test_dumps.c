@@ -11,25 +11,13 @@
 #include "import/pickle.h"
 #include "import/ras.h"
 
-static size_t read_file(const char *name, char *buf, size_t size)
-{
-    char path[512];
-    snprintf(path, sizeof(path), "%s/../flight/%s", LOGS, name);
-    FILE *f = fopen(path, "r");
-    if (!f)
-        fail_msg("no file %s", path);
-    size_t n = fread(buf, 1, size, f);
-    fclose(f);
-    assert_true(n > 0 && n < size);
-    return n;
-}
-
 static void add_dump(struct flight *f, const char *name, int rank)
 {
-    char bytes[8192];
+    char path[64], bytes[8192];
     struct values v = {0};
     struct error e = {0};
-    size_t n = read_file(name, bytes, sizeof(bytes));
+    snprintf(path, sizeof(path), "flight/%s", name);
+    size_t n = read_data(path, bytes, sizeof(bytes));
     const struct value *dump = pickle_recognise(bytes, n) ? pickle_read(&v, bytes, n, name, &e)
                                                           : value_parse(&v, bytes, n);
     if (!dump)
@@ -338,7 +326,7 @@ static void test_inspector_tells_less(void **state)
 static void test_no_memory(void **state)
 {
     char bytes[8192];
-    size_t size = read_file("nccl_trace_rank_0", bytes, sizeof(bytes));
+    size_t size = read_data("flight/nccl_trace_rank_0", bytes, sizeof(bytes));
     (void)state;
     for (long n = 0;; n++) {
         struct values v = {0};

@@ -21,14 +21,9 @@ static struct facts read_logs(const char *const *names, size_t count, size_t ste
     struct nccl_log *l = nccl_log_new();
     assert_non_null(l);
     for (size_t i = 0; i < count; i++) {
-        char path[512], bytes[16384];
-        snprintf(path, sizeof(path), "%s/%s", LOGS, names[i]);
-        FILE *f = fopen(path, "r");
-        if (!f)
-            fail_msg("no file %s", path);
-        size_t n = fread(bytes, 1, sizeof(bytes), f);
-        fclose(f);
-        assert_true(n && n < sizeof(bytes));
+        char path[64], bytes[16384];
+        snprintf(path, sizeof(path), "logs/%s", names[i]);
+        size_t n = read_data(path, bytes, sizeof(bytes));
         nccl_log_begin(l, names[i]);
         for (size_t at = 0; at < n; at += step)
             nccl_log_feed(l, bytes + at, n - at < step ? n - at : step);
