@@ -29,11 +29,11 @@ static void remember(struct nsys *n, struct map *m, int64_t id, uint64_t value)
 
 /* What all activity has: false when the row cannot be used. */
 static bool span_of(struct nsys *n, const struct nsys_table *t, int64_t t0, int64_t ns,
-                    struct trace_span *ret)
+                    enum span_kind kind, struct trace_span *ret)
 {
     int64_t device, value;
     uint64_t mapped;
-    *ret = (struct trace_span){.t0 = t0, .ns = ns};
+    *ret = (struct trace_span){.t0 = t0, .ns = ns, .kind = (uint8_t)kind};
     if (!nsys_integer(n, t, NSYS_DEVICE, &device)) {
         sink_skip(n->sink, "activities without a device", 1);
         return false;
@@ -90,9 +90,8 @@ static void add_collective(struct nsys *n, const struct nsys_table *t, int64_t n
 void nsys_take_kernel(struct nsys *n, const struct nsys_table *t, int64_t t0, int64_t ns)
 {
     struct trace_span s;
-    if (!span_of(n, t, t0, ns, &s))
+    if (!span_of(n, t, t0, ns, is_comm(n, t) ? SPAN_COMM : SPAN_COMPUTE, &s))
         return;
-    s.kind = is_comm(n, t) ? SPAN_COMM : SPAN_COMPUTE;
     if (s.kind == SPAN_COMM)
         add_collective(n, t, ns);
     trace_span(n->trace, &s);
@@ -101,9 +100,8 @@ void nsys_take_kernel(struct nsys *n, const struct nsys_table *t, int64_t t0, in
 void nsys_take_graph(struct nsys *n, const struct nsys_table *t, int64_t t0, int64_t ns)
 {
     struct trace_span s;
-    if (!span_of(n, t, t0, ns, &s))
+    if (!span_of(n, t, t0, ns, SPAN_COMPUTE, &s))
         return;
-    s.kind = SPAN_COMPUTE;
     n->graphs++;
     trace_span(n->trace, &s);
 }
@@ -123,9 +121,8 @@ void nsys_take_copy(struct nsys *n, const struct nsys_table *t, int64_t t0, int6
 {
     struct trace_span s;
     int64_t kind = 0, bytes = 0;
-    if (!span_of(n, t, t0, ns, &s))
+    if (!span_of(n, t, t0, ns, SPAN_COPY, &s))
         return;
-    s.kind = SPAN_COPY;
     nsys_integer(n, t, NSYS_COPY_KIND, &kind);
     if (nsys_integer(n, t, NSYS_BYTES, &bytes) && bytes > 0)
         s.bytes = (uint64_t)bytes;
@@ -138,10 +135,8 @@ void nsys_take_copy(struct nsys *n, const struct nsys_table *t, int64_t t0, int6
 void nsys_take_memset(struct nsys *n, const struct nsys_table *t, int64_t t0, int64_t ns)
 {
     struct trace_span s;
-    if (!span_of(n, t, t0, ns, &s))
-        return;
-    s.kind = SPAN_MEMSET;
-    trace_span(n->trace, &s);
+    if (span_of(n, t, t0, ns, SPAN_MEMSET, &s))
+        trace_span(n->trace, &s);
 }
 
 /* ---- what threads did ---- */

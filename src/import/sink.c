@@ -219,15 +219,23 @@ static void on_row(void *arg, const struct ledger_row *row)
     sink_row(arg, row);
 }
 
+/* From the file's number of a device and its clock to the recording's; NULL: a device beyond the last. */
+static struct device_of *place(struct sink *s, uint32_t *accelerator, int64_t *t0)
+{
+    struct device_of *d = device(s, *accelerator, NULL);
+    if (!d)
+        return NULL;
+    *accelerator = d->number;
+    *t0 = to_recording(s, *t0);
+    return d;
+}
+
 static void on_chain(void *arg, const struct chain_example *chain)
 {
     struct sink *s = arg;
     struct chain_example mine = *chain;
-    struct device_of *d = device(s, chain->accelerator, NULL);
-    if (!d)
+    if (!place(s, &mine.accelerator, &mine.t0))
         return;
-    mine.accelerator = d->number;
-    mine.t0 = to_recording(s, mine.t0);
     check(s, record_chain(s->job->record, &mine, intern_text(&s->job->resources, chain->resource),
                           &s->error));
 }
@@ -235,11 +243,9 @@ static void on_chain(void *arg, const struct chain_example *chain)
 void sink_row(struct sink *s, const struct ledger_row *row)
 {
     struct ledger_row mine = *row;
-    struct device_of *d = device(s, row->accelerator, NULL);
+    struct device_of *d = place(s, &mine.accelerator, &mine.t0);
     if (!d)
         return;
-    mine.accelerator = d->number;
-    mine.t0 = to_recording(s, mine.t0);
     d->unknown.ns += row->cause == CAUSE_UNKNOWN ? row->ns : 0;
     check(s, record_row(s->job->record, &mine, &s->error));
 }
