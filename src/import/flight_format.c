@@ -16,16 +16,6 @@ static bool recognise(const char *head, size_t size)
     return pickle_recognise(head, size) || flight_is_json(head, size);
 }
 
-static void *set_open(void)
-{
-    return flight_new();
-}
-
-static void set_close(void *set)
-{
-    flight_free(set);
-}
-
 static int read_all(struct source *source, struct str *all, struct error *e)
 {
     const char *bytes;
@@ -76,12 +66,7 @@ static int set_read(void *set, struct source *source, struct sink *sink, struct 
     return status;
 }
 
-static int set_finish(void *set, struct sink *sink, struct error *e)
-{
-    return flight_facts(set, sink_take_fact, sink, e);
-}
-
-static const struct format_set flight_set = {set_open, set_read, set_finish, set_close};
+FORMAT_SET(flight, set_read);
 
 const struct format format_flight = {.name = "dump of PyTorch's flight recorder",
                                      .recognise = recognise, .set = &flight_set};

@@ -32,6 +32,24 @@ struct format_set {
     void (*close)(void *set); /* frees; not called with NULL */
 };
 
+/* The set of a format whose files are read into one `struct NAME` (NAME_new, NAME_free) that tells facts at the end
+ * (NAME_facts); `read_file` is the format's own. */
+#define FORMAT_SET(name, read_file)                                                                \
+    static void *name##_set_open(void)                                                             \
+    {                                                                                              \
+        return name##_new();                                                                       \
+    }                                                                                              \
+    static void name##_set_close(void *set)                                                        \
+    {                                                                                              \
+        name##_free(set);                                                                          \
+    }                                                                                              \
+    static int name##_set_finish(void *set, struct sink *sink, struct error *e)                    \
+    {                                                                                              \
+        return name##_facts(set, sink_take_fact, sink, e);                                         \
+    }                                                                                              \
+    static const struct format_set name##_set = {name##_set_open, read_file, name##_set_finish,    \
+                                                 name##_set_close}
+
 /* NULL: none of them. */
 const struct format *format_of(const char *head, size_t size);
 /* The row at i, NULL beyond the last. */

@@ -4,16 +4,6 @@
 #include "import/formats_list.h"
 #include "import/inspector.h"
 
-static void *set_open(void)
-{
-    return inspector_new();
-}
-
-static void set_close(void *set)
-{
-    inspector_free(set);
-}
-
 /* Objects follow each other; each is a tree of its own. */
 static int set_read(void *set, struct source *source, struct sink *sink, struct error *e)
 {
@@ -43,12 +33,7 @@ static int set_read(void *set, struct source *source, struct sink *sink, struct 
     return status;
 }
 
-static int set_finish(void *set, struct sink *sink, struct error *e)
-{
-    return inspector_facts(set, sink_take_fact, sink, e);
-}
-
-static const struct format_set inspector_set = {set_open, set_read, set_finish, set_close};
+FORMAT_SET(inspector, set_read);
 
 const struct format format_inspector = {.name = "JSON lines of NCCL Inspector",
                                         .recognise = inspector_is, .set = &inspector_set};

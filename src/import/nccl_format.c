@@ -4,16 +4,6 @@
 #include "import/formats_list.h"
 #include "import/nccl_log.h"
 
-static void *set_open(void)
-{
-    return nccl_log_new();
-}
-
-static void set_close(void *set)
-{
-    nccl_log_free(set);
-}
-
 int nccl_log_read(struct nccl_log *l, struct source *source, struct error *e)
 {
     const char *bytes;
@@ -38,12 +28,7 @@ static int set_read(void *set, struct source *source, struct sink *sink, struct 
     return status;
 }
 
-static int set_finish(void *set, struct sink *sink, struct error *e)
-{
-    return nccl_log_facts(set, sink_take_fact, sink, e);
-}
-
-static const struct format_set nccl_set = {set_open, set_read, set_finish, set_close};
+FORMAT_SET(nccl_log, set_read);
 
 const struct format format_nccl = {.name = "debug log of NCCL or RCCL", .recognise = nccl_log_is,
-                                   .set = &nccl_set};
+                                   .set = &nccl_log_set};
