@@ -61,6 +61,14 @@ static bool top_level(struct kineto *k)
             ok = kineto_devices(k);
         } else if (SCAN_IS(s, "distributedInfo")) {
             ok = kineto_distributed(k);
+        } else if (SCAN_IS(s, "host_name")) {
+            char host[64];
+            t = scan_next(s);
+            if (t == SCAN_STRING) {
+                scan_text(s->text, s->len, host, sizeof(host));
+                sink_host(k->sink, host);
+            }
+            ok = t != SCAN_ERROR && (t < SCAN_OBJECT || t > SCAN_ARRAY || scan_skip_rest(s));
         } else if (SCAN_IS(s, "baseTimeNanoseconds")) {
             t = scan_next(s);
             if (t == SCAN_NUMBER && !scan_decimal(s->text, s->len, 0, &k->base_unix_ns))

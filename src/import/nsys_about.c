@@ -64,9 +64,18 @@ static void take_start(struct nsys *n, sqlite3_stmt *s)
     sink_start(n->sink, 0, at);
 }
 
+static void take_host(struct nsys *n, sqlite3_stmt *s)
+{
+    if (*text_of(s, 0))
+        sink_host(n->sink, text_of(s, 0));
+}
+
 int nsys_about_before(struct nsys *n)
 {
-    int status = each(n, "TARGET_INFO_CUDA_DEVICE",
+    int status = each(n, "TARGET_INFO_SYSTEM_ENV", "SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE "
+                                                   "name = 'Hostname' LIMIT 1", take_host);
+    if (!status)
+        status = each(n, "TARGET_INFO_CUDA_DEVICE",
                       "SELECT gpuId, cudaId, pid FROM TARGET_INFO_CUDA_DEVICE LIMIT 65536", take_device);
     if (!status)
         status = each(n, "ENUM_CUDA_MEM_KIND", "SELECT id, name FROM ENUM_CUDA_MEM_KIND LIMIT 256",

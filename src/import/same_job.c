@@ -6,6 +6,8 @@
 /* Process 1 is what traces say that do not know, and what containers have. */
 static uint32_t same_process(const struct same_job_file *a, const struct same_job_file *b)
 {
+    if (*a->host && *b->host && strcmp(a->host, b->host))
+        return 0;
     for (unsigned i = 0; i < a->pids; i++)
         for (unsigned k = 0; k < b->pids; k++)
             if (a->pid[i] == b->pid[k] && a->pid[i] > 1)
@@ -31,6 +33,17 @@ static bool same_rank(const struct same_job_file *a, const struct same_job_file 
     return true;
 }
 
+static bool copied(const struct same_job_file *a, const struct same_job_file *b, struct str *line)
+{
+    if (a->rank >= 0 && b->rank >= 0) /* others, and what is made up may be alike */
+        return false;
+    if (!a->clocked || !b->clocked || b->moved || a->t0 != b->t0 || a->t1 != b->t1 || strcmp(a->tool, b->tool))
+        return false;
+    str_addf(line, "it begins and ends in the same nanoseconds as \"%s\": a copy of it? Its accelerators count beside "
+                   "the others", a->path);
+    return true;
+}
+
 static bool other_world(const struct same_job_file *a, const struct same_job_file *b, struct str *line)
 {
     if (a->world <= 0 || b->world <= 0 || a->world == b->world)
@@ -40,21 +53,26 @@ static bool other_world(const struct same_job_file *a, const struct same_job_fil
     return true;
 }
 
-/* Of two tools, one of which does not tell the rank. */
+/* Nodes may number their processes alike: of one tool the host must be known, too. */
+static bool one_process(const struct same_job_file *a, const struct same_job_file *b, struct str *line)
+{
+    uint32_t pid = same_process(a, b);
+    bool by_another = strcmp(a->tool, b->tool);
+    if (!pid || !at_once(a, b) || (a->rank >= 0 && b->rank >= 0) || !(by_another || (*a->host && *b->host)))
+        return false;
+    str_addf(line, "it shows process %u at the same time as \"%s\"%s: the same rank twice; its accelerators count "
+                   "beside the others", pid, a->path, by_another ? ", by another tool" : "");
+    return true;
+}
+
+/* Of two tools, one of which does not tell the rank, and without a clock in common. */
 static bool other_tool(const struct same_job_file *a, const struct same_job_file *b, struct str *line)
 {
     uint32_t pid = same_process(a, b);
     if (!strcmp(a->tool, b->tool) || (a->rank >= 0 && b->rank >= 0) || (b->moved && b->clocked))
         return false;
-    if (at_once(a, b)) {
-        if (pid)
-            str_addf(line, "it shows process %u at the same time as \"%s\", by another tool: the same rank twice; its "
-                           "accelerators count beside the others", pid, a->path);
-        return pid;
-    }
     if (a->clocked && b->clocked)
         return false;
-    /* without a clock in common */
     str_addf(line, "it is of another tool than \"%s\", and nothing tells that it is another rank of the same job%s",
              a->path, pid ? ": both show one process number" : "");
     return true;
@@ -64,7 +82,7 @@ bool same_job_line(const struct same_job_file *before, size_t count, const struc
                    struct str *line)
 {
     static bool (*const told[])(const struct same_job_file *, const struct same_job_file *, struct str *) = {
-        other_world, same_rank, other_tool};
+        other_world, same_rank, copied, one_process, other_tool};
     for (size_t t = 0; t < sizeof(told) / sizeof(told[0]); t++)
         for (size_t i = 0; i < count; i++)
             if (told[t](&before[i], mine, line))

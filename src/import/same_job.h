@@ -20,6 +20,7 @@
 struct same_job_file {
     const char *path, *tool; /* borrowed */
     int rank, world;         /* -1, 0: unknown */
+    char host[64];           /* "" unknown */
     bool clocked;            /* t0, t1: on the clock of the wall, its zero the same for all files */
     bool moved;              /* it lies at another time than those before it and was put beside them */
     int64_t t0, t1;

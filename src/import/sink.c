@@ -112,6 +112,14 @@ void sink_rank(struct sink *s, int rank, int world)
         sink_number(s, "rank", subject, "world_size", world, "count");
 }
 
+void sink_host(struct sink *s, const char *name)
+{
+    char subject[16];
+    str_copy(s->told.host, sizeof(s->told.host), name);
+    snprintf(subject, sizeof(subject), "%zu", s->file + 1);
+    sink_text(s, "import", subject, "host", name);
+}
+
 /* "rank3:2", "rank3.file2:2", "file1:0": unique over the files, and ends in the device's number. */
 static void write_accelerator(struct sink *s, uint32_t device, const char *name)
 {

@@ -28,6 +28,8 @@ struct sink;
 void sink_tool(struct sink *s, const char *tool);
 /* Of which rank this is; ranks < 0 (unknown) are left out. Before the first accelerator. */
 void sink_rank(struct sink *s, int rank, int world);
+/* On which machine it was recorded. */
+void sink_host(struct sink *s, const char *name);
 /* A device by its number in the file, below SINK_DEVICES; name NULL: unknown. Again: renames. A device
  * that an event names needs no such call. It is held by the process (not 0) of its first span, from
  * that one to the end of its last. */

@@ -25,6 +25,8 @@ TABLES = {
                        "memoryBandwidth INTEGER, smCount INTEGER",
     "TARGET_INFO_CUDA_DEVICE": "gpuId INTEGER, cudaId INTEGER, pid INTEGER",
     "PROCESSES": "globalPid INTEGER, pid INTEGER, name TEXT",
+    "TARGET_INFO_SYSTEM_ENV": "globalVid INTEGER, devStateName TEXT NOT NULL, name TEXT NOT NULL, "
+                              "nameEnum INTEGER NOT NULL, value TEXT NOT NULL",
     "TARGET_INFO_SESSION_START_TIME": "utcEpochNs INTEGER, utcTime TEXT, localTime TEXT, systemClockNs INTEGER",
 }
 KERNEL, COPY, MEMSET, GRAPH, CALL = ("CUPTI_ACTIVITY_KIND_" + k for k in

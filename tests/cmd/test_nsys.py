@@ -269,12 +269,14 @@ def test_files_of_other_times_lie_beside_each_other(folder):
     assert "another time" in notes(r) and r["span_seconds"] < 2
 
 
-@pytest.mark.parametrize("seconds,pid,words", [
-    (0, 4242, "process 4242 at the same time as"), (0, 4243, None), (3600, 4242, "another time")])
-def test_one_rank_by_two_tools(seconds, pid, words, folder):
+@pytest.mark.parametrize("seconds,pid,host,words", [
+    (0, 4242, "node7", "process 4242 at the same time as"), (0, 4242, "node8", None), (0, 4243, "node7", None),
+    (3600, 4242, "node7", "another time")])
+def test_one_rank_by_two_tools(seconds, pid, host, words, folder):
     start = 1_779_630_014_000_000_000
     e = busy(Export(folder / "a.sqlite"))
     e.add("TARGET_INFO_SESSION_START_TIME", utcEpochNs=start, systemClockNs=0)
+    e.add("TARGET_INFO_SYSTEM_ENV", devStateName="Local (CLI)", name="Hostname", nameEnum=619, value="node7")
     e.done()
     events = []
     for i in range(20):
@@ -283,7 +285,7 @@ def test_one_rank_by_two_tools(seconds, pid, words, folder):
                    {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": i * 1000 + 8, "dur": 980,
                     "args": {"device": 0, "stream": 7, "correlation": i + 1}}]
     (folder / "b.json").write_text(json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": events,
-                                               "baseTimeNanoseconds": start + seconds * 1_000_000_000}))
+                                               "host_name": host, "baseTimeNanoseconds": start + seconds * 1_000_000_000}))
     for files in (("a.sqlite", "b.json"), ("b.json", "a.sqlite")):
         said = notes(gf.lawful(gf.gpufeed("report", *[folder / f for f in files], "--json").out))
         assert words in said if words else said == "", said

@@ -67,6 +67,29 @@ static void another_tool(void **state)
     said(&a, &b, NULL);
 }
 
+static void hosts_tell_processes_apart(void **state)
+{
+    struct same_job_file a = FILE_OF(-1, .clocked = true, .t0 = 5, .t1 = 9, .host = "n1", .pid = {40}, .pids = 1);
+    struct same_job_file b = FILE_OF(-1, .clocked = true, .t0 = 6, .t1 = 10, .host = "n2", .pid = {40}, .pids = 1);
+    (void)state;
+    said(&a, &b, NULL);
+    b.tool = "Nsight Systems";
+    said(&a, &b, NULL);
+    memcpy(b.host, a.host, sizeof(b.host));
+    said(&a, &b, "by another tool: the same rank twice");
+    b.tool = a.tool;
+    said(&a, &b, "process 40 at the same time as \"a\": the same rank twice");
+}
+
+static void a_copy(void **state)
+{
+    struct same_job_file a = FILE_OF(-1, .clocked = true, .t0 = 5, .t1 = 9), b = a;
+    (void)state;
+    said(&a, &b, "a copy of it?");
+    b.clocked = false;
+    said(&a, &b, NULL);
+}
+
 static void another_time(void **state)
 {
     struct same_job_file a = FILE_OF(-1, .clocked = true, .t0 = 5, .t1 = 9);
@@ -86,6 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_of_one_job_need_no_words), cmocka_unit_test(one_rank_twice),
         cmocka_unit_test(jobs_of_two_sizes), cmocka_unit_test(another_tool), cmocka_unit_test(another_time),
+        cmocka_unit_test(hosts_tell_processes_apart), cmocka_unit_test(a_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
