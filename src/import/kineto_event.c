@@ -2,13 +2,14 @@
 #include "import/kineto.h"
 
 #include "base/unit.h"
+#include "import/python_call.h"
 #include "probe/kernel_class.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* What of an event matters, by its category. */
-enum category { OTHER, KERNEL, MEMCPY, MEMSET, RUNTIME, CODE, ANNOTATION, FLOW, OTHER_DEVICE };
+enum category { OTHER, KERNEL, MEMCPY, MEMSET, RUNTIME, CODE, ANNOTATION, FLOW, OTHER_DEVICE, PYTHON };
 
 /* A text of the event: offset from scan.pin. */
 struct piece {
@@ -53,7 +54,7 @@ static enum category category_of(const struct scan *s)
                 ROW("gpu_memcpy", MEMCPY), ROW("gpu_memset", MEMSET), ROW("memcpy", MEMCPY),
                 ROW("memset", MEMSET), ROW("cuda_driver", RUNTIME), ROW("hip_runtime", RUNTIME),
                 ROW("xpu_runtime", RUNTIME), ROW("xpu_driver", RUNTIME), ROW("ac2g", FLOW),
-                ROW("async_cpu_to_gpu", FLOW), ROW("async", FLOW),
+                ROW("async_cpu_to_gpu", FLOW), ROW("async", FLOW), ROW("python_function", PYTHON),
                 /* libkineto's ActivityType.cpp: Gaudi, MTIA, Glow, and back ends outside of PyTorch */
                 ROW("hpu_op", OTHER_DEVICE), ROW("mtia_runtime", OTHER_DEVICE),
                 ROW("mtia_ccp_events", OTHER_DEVICE), ROW("glow_runtime", OTHER_DEVICE),
@@ -442,6 +443,19 @@ static void take_thread_event(struct kineto *k, const struct event_in *ev, int64
     }
 }
 
+/* Of the functions on the stack only those count that wait; what they are called from is around operators. */
+static bool take_python(struct kineto *k, const struct event_in *ev)
+{
+    int64_t t0, ns;
+    const struct python_call *c = python_call_of(text_at(k, ev->name), ev->name.len);
+    if (!c || !times(k, ev, &t0, &ns))
+        return true;
+    uint32_t thread = trace_thread(k->trace, ev->pid ? (uint32_t)ev->pid : 1, ev->tid ? (uint32_t)ev->tid : 1);
+    if (thread < TRACE_THREADS_MAX)
+        trace_call(k->trace, thread, trace_system_call(k->trace, c->text, c->cause), t0, ns, 0);
+    return true;
+}
+
 /* Kineto names devices' "processes" too; those have numbers that no process has for long. */
 static void take_process_name(struct kineto *k, const struct event_in *ev)
 {
@@ -485,6 +499,8 @@ static bool interpret(struct kineto *k, const struct event_in *ev)
         take_process_name(k, ev);
     if (ev->phase == 's' || ev->phase == 'f')
         take_flow(k, ev);
+    if (ev->phase == 'X' && ev->category == PYTHON)
+        return take_python(k, ev);
     k->other_device_events += ev->category == OTHER_DEVICE;
     if (ev->phase != 'X' || ev->category == OTHER || ev->category > ANNOTATION)
         return true;
@@ -501,6 +517,8 @@ static bool is_nothing(const struct kineto *k, const struct event_in *ev, bool c
 {
     if ((ev->phase == 's' || ev->phase == 'f') && trace_wants_flows(k->trace))
         return false;
+    if (ev->phase == 'X' && ev->category == PYTHON && ev->name.len)
+        return !python_call_of(text_at(k, ev->name), ev->name.len);
     return ev->phase && ev->phase != 'M' && (ev->phase != 'X' || (category_told && ev->category == OTHER));
 }
 
@@ -516,6 +534,7 @@ bool kineto_event(struct kineto *k)
             return false;
         if (is_nothing(k, &ev, category_told)) {
             scan_unpin(s);
+            ev.category = OTHER; /* its texts are gone */
             t = scan_skip_rest(s) ? SCAN_OBJECT_END : SCAN_ERROR;
             break;
         }
