@@ -224,7 +224,7 @@ static void undo_one(struct fix_step *s, const struct knob *knob, const char *ro
         str_copy(s->why, sizeof(s->why), e.text);
     } else if (!strcmp(now, s->before)) {
         s->state = FIX_UNDONE; /* killed before it was set, or set back by hand */
-    } else if (strcmp(now, s->after)) {
+    } else if (strcmp(now, s->after) && !(knob->half && !strcmp(now, knob->half))) {
         s->state = FIX_LEFT;
         str_addf(&text, "somebody has set it to %s since", now);
         str_copy(s->why, sizeof(s->why), str_text(&text));

@@ -57,4 +57,4 @@ static int set(const char *root, const char *target, const char *value, struct e
     return STATUS_OK;
 }
 
-const struct knob knob_atime = {"atime", may, get, set};
+const struct knob knob_atime = {"atime", may, get, set, NULL};

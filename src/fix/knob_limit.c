@@ -138,4 +138,4 @@ static int set(const char *root, const char *target, const char *value, struct e
     return STATUS_OK;
 }
 
-const struct knob knob_limit = {"limit", may, get, set};
+const struct knob knob_limit = {"limit", may, get, set, NULL};

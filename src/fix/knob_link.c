@@ -56,4 +56,4 @@ static int set(const char *root, const char *target, const char *value, struct e
     return flags(target, !strcmp(value, "up"), &f, e);
 }
 
-const struct knob knob_link = {"link", may, get, set};
+const struct knob knob_link = {"link", may, get, set, NULL};

@@ -39,4 +39,4 @@ static int set(const char *root, const char *target, const char *value, struct e
     return run_program(!strcmp(value, "loaded") ? load : unload, e);
 }
 
-const struct knob knob_module = {"module", may, get, set};
+const struct knob knob_module = {"module", may, get, set, NULL};

@@ -24,6 +24,7 @@
 
 #define DEVICES_MAX 16
 #define RAID "/dev/md/gpufeed"
+#define HALF "assembled" /* the RAID is there, and not mounted */
 
 struct scratch {
     char text[KNOB_TARGET];
@@ -82,7 +83,8 @@ static int get(const char *root, const char *target, char value[KNOB_VALUE], str
     for (size_t i = 0; i < s.count; i++)
         if (stat(s.devices[i], &st))
             return error_errno(e, "cannot look at \"%s\"", s.devices[i]);
-    str_copy(value, KNOB_VALUE, is_mounted(&s) ? "mounted" : "absent");
+    bool half = s.count > 1 && !stat(RAID, &st);
+    str_copy(value, KNOB_VALUE, is_mounted(&s) ? "mounted" : half ? HALF : "absent");
     return STATUS_OK;
 }
 
@@ -170,4 +172,4 @@ static int set(const char *root, const char *target, const char *value, struct e
     return !strcmp(value, "mounted") ? put_up(&s, e) : take_down(&s, e);
 }
 
-const struct knob knob_scratch = {"scratch", may, get, set};
+const struct knob knob_scratch = {"scratch", may, get, set, .half = HALF};

@@ -64,4 +64,4 @@ static int set(const char *root, const char *target, const char *value, struct e
     return done == (ssize_t)n ? STATUS_OK : error_errno(e, "cannot write \"%s\"", target);
 }
 
-const struct knob knob_sysfs = {"sysfs", may, get, set};
+const struct knob knob_sysfs = {"sysfs", may, get, set, NULL};

@@ -390,6 +390,29 @@ def test_several_disks_become_one(tmp_path, disk, more_disks):
 
 
 @ROOT_ONLY
+@pytest.mark.skipif(not shutil.which("unshare"), reason="no unshare")
+def test_killed_when_the_disks_are_one(tmp_path, disk, more_disks):
+    """Between the RAID and its mount: --undo stops the RAID."""
+    first, array = more_disks
+    journal = tmp_path / "journal"
+    mdadm = MDADM.format(folder=tmp_path, array=array).replace('"$2" ;;', '"$2"; kill -9 $PPID ;;', 1)
+    script = f"""
+        {programs(tmp_path, mdadm=mdadm)}
+        mkdir -p /dev/md && mount -t tmpfs gf /dev/md
+        {gf.GPUFEED} check --interval 0 --fix --apply --scratch {disk},{first}:{tmp_path}/scratch --journal {journal}
+        ls /dev/md >{tmp_path}/between
+        {gf.GPUFEED} check --undo --journal {journal} >{tmp_path}/b
+        ls /dev/md >{tmp_path}/end"""
+    made = os.path.isdir("/dev/md")
+    result = gf.run("unshare", "-m", "sh", "-c", script)
+    if not made and os.path.isdir("/dev/md"):
+        os.rmdir("/dev/md")
+    assert (tmp_path / "between").read_text() == "gpufeed\n", result
+    assert "undone   scratch" in (tmp_path / "b").read_text(), (tmp_path / "b").read_text()
+    assert (tmp_path / "end").read_text() == ""
+
+
+@ROOT_ONLY
 @pytest.mark.parametrize("at", [0, 40 << 20, (64 << 20) - 1])
 def test_a_disk_with_anything_on_it_is_left_alone(tmp_path, disk, at):
     at = at // 65536 * 65536 if at == 40 << 20 else at
