@@ -60,20 +60,19 @@ static void read_group(struct memory *m)
         m->group_peak = fmax(m->group_peak, (double)used);
 }
 
-static double available(const char *root)
+static void see_meminfo(struct memory *m, const char *meminfo)
 {
-    struct str text = {0};
-    rootfs_read(root, "/proc/meminfo", &text, NULL);
-    double v = text_number(str_text(&text), "MemAvailable") * (double)KIB;
-    str_clear(&text);
-    return v;
+    double v = text_number(meminfo, "MemAvailable") * (double)KIB;
+    m->lowest_available = fmin(m->lowest_available, v); /* fmin passes over NAN */
 }
 
 static void memory_sample(void *self, int64_t now)
 {
     struct memory *m = self;
-    double v = available(m->o.root);
-    m->lowest_available = fmin(m->lowest_available, v); /* fmin passes over NAN */
+    struct str text = {0};
+    rootfs_read(m->o.root, "/proc/meminfo", &text, NULL);
+    see_meminfo(m, str_text(&text));
+    str_clear(&text);
     read_group(m);
 }
 
@@ -94,16 +93,12 @@ static int memory_start(void **ret, const struct source_opts *o, int64_t now, st
 }
 
 /* Memory that no program and no page cache can get, and whether nodes shrink their own cache first. */
-static void reserve_facts(const struct memory *m, struct out *o)
+static void reserve_facts(const struct memory *m, const char *meminfo, struct out *o)
 {
-    struct str text = {0};
     int64_t mode;
-    rootfs_read(m->o.root, "/proc/meminfo", &text, NULL);
-    double size = text_number(str_text(&text), "Hugepagesize") * (double)KIB;
-    out_number(o, "hugepages_total", text_number(str_text(&text), "HugePages_Total") * size,
-               "bytes");
-    out_number(o, "hugepages_free", text_number(str_text(&text), "HugePages_Free") * size, "bytes");
-    str_clear(&text);
+    double size = text_number(meminfo, "Hugepagesize") * (double)KIB;
+    out_number(o, "hugepages_total", text_number(meminfo, "HugePages_Total") * size, "bytes");
+    out_number(o, "hugepages_free", text_number(meminfo, "HugePages_Free") * size, "bytes");
     o->source = "/proc/sys/vm";
     if (rootfs_int(m->o.root, "/proc/sys/vm/zone_reclaim_mode", &mode))
         out_number(o, "zone_reclaim", mode != 0, "1");
@@ -131,14 +126,15 @@ static int memory_facts(void *self, int64_t now, fact_fn fn, void *arg)
         {"Shmem", "shared"},
     };
     double v[COUNTERS];
-    struct str text = {0};
+    struct str text = {0}; /* read once, so that a dump holds what these facts are of */
     rootfs_read(m->o.root, "/proc/meminfo", &text, NULL);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         out_number(&o, names[i][1], text_number(str_text(&text), names[i][0]) * (double)KIB,
                    "bytes");
+    reserve_facts(m, str_text(&text), &o);
+    see_meminfo(m, str_text(&text));
     str_clear(&text);
-    reserve_facts(m, &o);
-    memory_sample(m, now);
+    read_group(m);
     out_number(&o, "lowest_available", m->lowest_available, "bytes");
     o.source = "/proc/vmstat";
     read_vmstat(m->o.root, v);

@@ -7,9 +7,11 @@ import tarfile
 
 import gf
 
-# What several looks within the interval add up to; a dump has the first and the last.
+# What several looks within the interval add up to, and the room that is left, which each source asks for itself; a dump
+# has the first and the last.
 SAMPLED = {"runnable_mean", "processes_peak", "threads_peak", "lowest_available", "open_files",
-           "descriptors_peak", "cores_spare", "processes_seen", "cgroup_used_peak", "example"}
+           "descriptors_peak", "cores_spare", "processes_seen", "cgroup_used_peak", "example",
+           "free", "files_free", "shm_free"}
 TOKEN = "hf_" + "A1b2C3d4E5f6G7h8I9j0" * 2
 
 
