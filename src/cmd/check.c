@@ -122,6 +122,15 @@ static void add_data(struct check_command *o, const char *value, const char **ba
         o->data[o->data_count++] = value;
 }
 
+static void set_pid(struct check_command *o, const char *value, const char **bad)
+{
+    char *end;
+    long long pid = strtoll(value, &end, 10);
+    o->pid = (uint32_t)pid;
+    if (*end || pid <= 0 || pid > INT32_MAX)
+        *bad = "-p wants the number of a process";
+}
+
 /* Those of --fix and --undo. */
 static bool fix_option(struct check_command *o, int option, const char *value)
 {
@@ -146,15 +155,10 @@ static bool fix_option(struct check_command *o, int option, const char *value)
 static bool own_option(void *arg, int option, const char *value, const char **bad)
 {
     struct check_command *o = arg;
-    char *end;
     switch (option) {
-    case 'p': {
-        long long pid = strtoll(value, &end, 10);
-        o->pid = (uint32_t)pid;
-        if (*end || pid <= 0 || pid > INT32_MAX)
-            *bad = "-p wants the number of a process";
+    case 'p':
+        set_pid(o, value, bad);
         return true;
-    }
     case CHECK_ROOT:
         o->root = value;
         return true;
