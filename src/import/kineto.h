@@ -2,8 +2,8 @@
 /*
  * kineto: what the parts of the importer of PyTorch profiler traces share. Internal to the room.
  *
- * kineto.c reads the file's frame, kineto_event.c one event of "traceEvents", kineto_job.c what the file
- * says about devices and ranks.
+ * kineto.c reads the file's frame, kineto_event.c one event of "traceEvents", kineto_take.c says what it means,
+ * kineto_job.c what the file says about devices and ranks.
  */
 #ifndef GPUFEED_IMPORT_KINETO_H
 #define GPUFEED_IMPORT_KINETO_H
