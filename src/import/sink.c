@@ -1,67 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-#include "import/sink.h"
+#include "import/sink_int.h"
 
-#include "base/map.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "base/unit.h"
-#include "import/sink_file.h"
 #include "ledger/ledger.h"
 #include "model/gpu_link.h"
 
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SKIPS 24
 #define WINDOWS 200 /* of the chart, about */
 #define WINDOWS_MAX 20000 /* at 1 s each: beyond 5.5 hours they are longer */
 #define WINDOW_MIN_NS (100 * NS_PER_US)
 
-struct device_of {
-    bool used, held;
-    uint32_t number; /* in the recording */
-    uint32_t pid;    /* that holds it, from its first to its last activity */
-    int64_t t1;      /* end of the last */
-    struct {
-        int64_t ns;  /* of waits without a known cause; of these, in seconds: */
-        double late, late_first, orphan;
-    } unknown;
-};
-
-struct sink {
-    struct sink_job *job; /* borrowed */
-    const char *path;     /* borrowed */
-    size_t file;
-    const char *tool;
-    int rank, world;
-    struct same_job_file told; /* when it was, before it was moved */
-    bool rank_again; /* a file before it says to be the same rank */
-    const char *unknown; /* why causes of its waits are not known, as the importer says */
-    struct ledger *ledger;
-    struct device_of device[SINK_DEVICES];
-    struct {
-        const char *reason;
-        uint64_t count;
-    } skip[SKIPS];
-    size_t skips;
-    int64_t shift; /* from the file's clock to the recording's */
-    bool shifted;
-    int status;
-    struct error error;
-};
-
-static void check(struct sink *s, int rc)
+void sink_check(struct sink *s, int rc)
 {
     if (rc && !s->status)
         s->status = rc;
 }
 
-static void no_memory(struct sink *s)
+void sink_no_memory(struct sink *s)
 {
-    check(s, error_set(&s->error, STATUS_MEMORY, "\"%s\": out of memory", s->path));
+    sink_check(s, error_set(&s->error, STATUS_MEMORY, "\"%s\": out of memory", s->path));
 }
 
 /* Clocks far apart cannot overflow. */
@@ -105,7 +66,7 @@ void sink_rank(struct sink *s, int rank, int world)
     s->world = world;
     if (!map_get(&s->job->ranks, (uint64_t)rank, &first) &&
         !map_put(&s->job->ranks, (uint64_t)rank, first = s->file))
-        no_memory(s);
+        sink_no_memory(s);
     s->rank_again = first != s->file;
     snprintf(subject, sizeof(subject), "%d", rank);
     if (world > 0)
@@ -134,7 +95,7 @@ static void write_accelerator(struct sink *s, uint32_t device, const char *name)
         snprintf(id, sizeof(id), "file%zu:%u", s->file + 1, device);
     else
         snprintf(id, sizeof(id), "trace:%u", device);
-    check(s, record_accelerator(s->job->record, s->device[device].number, id, name ? name : "", false,
+    sink_check(s, record_accelerator(s->job->record, s->device[device].number, id, name ? name : "", false,
                                 &s->error));
 }
 
@@ -174,7 +135,7 @@ void sink_accelerator(struct sink *s, uint32_t number, const char *name)
 
 void sink_workload(struct sink *s, uint32_t pid, const char *text)
 {
-    check(s, record_workload(s->job->record, pid, text, &s->error));
+    sink_check(s, record_workload(s->job->record, pid, text, &s->error));
 }
 
 void sink_start(struct sink *s, int64_t ns, int64_t unix_ns)
@@ -244,7 +205,7 @@ static void on_chain(void *arg, const struct chain_example *chain)
     struct chain_example mine = *chain;
     if (!place(s, &mine.accelerator, &mine.t0))
         return;
-    check(s, record_chain(s->job->record, &mine, intern_text(&s->job->resources, chain->resource),
+    sink_check(s, record_chain(s->job->record, &mine, intern_text(&s->job->resources, chain->resource),
                           &s->error));
 }
 
@@ -255,7 +216,7 @@ void sink_row(struct sink *s, const struct ledger_row *row)
     if (!d)
         return;
     d->unknown.ns += row->cause == CAUSE_UNKNOWN ? row->ns : 0;
-    check(s, record_row(s->job->record, &mine, &s->error));
+    sink_check(s, record_row(s->job->record, &mine, &s->error));
 }
 
 void sink_span(struct sink *s, int64_t t0, int64_t t1)
@@ -275,9 +236,9 @@ uint32_t sink_resource(struct sink *s, const char *text)
     size_t before = s->job->resources.count;
     uint32_t n = intern_put(&s->job->resources, text);
     if (!n)
-        no_memory(s);
+        sink_no_memory(s);
     else if (s->job->resources.count > before)
-        check(s, record_resource(s->job->record, n, text, &s->error));
+        sink_check(s, record_resource(s->job->record, n, text, &s->error));
     return n;
 }
 
@@ -291,7 +252,7 @@ static bool begin_ledger(struct sink *s)
                                .arg = s, .row = on_row, .chain = on_chain};
     s->ledger = ledger_new(&o);
     if (!s->ledger)
-        no_memory(s);
+        sink_no_memory(s);
     return s->ledger != NULL;
 }
 
@@ -327,88 +288,6 @@ void sink_advance(struct sink *s, int64_t t)
         ledger_advance(s->ledger, t);
 }
 
-/* ---- facts and notes ---- */
-
-void sink_fact(struct sink *s, const struct fact *fact)
-{
-    check(s, record_fact(s->job->record, fact, &s->error));
-}
-
-int sink_take_fact(void *sink, const struct fact *fact)
-{
-    sink_fact(sink, fact);
-    return STATUS_OK;
-}
-
-void sink_number(struct sink *s, const char *kind, const char *subject, const char *name,
-                 double number, const char *unit)
-{
-    struct fact f = {kind, subject, name, NULL, number, unit, s->tool};
-    sink_fact(s, &f);
-}
-
-void sink_text(struct sink *s, const char *kind, const char *subject, const char *name,
-               const char *text)
-{
-    struct fact f = {kind, subject, name, text, NAN, "", s->tool};
-    sink_fact(s, &f);
-}
-
-static void write_note(struct sink *s, const struct str *line)
-{
-    if (line->failed)
-        no_memory(s);
-    else
-        check(s, record_note(s->job->record, str_text(line), &s->error));
-}
-
-void sink_note(struct sink *s, const char *fmt, ...)
-{
-    struct str line = {0};
-    char text[512];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    str_addf(&line, "\"%s\": %s", s->path, text);
-    write_note(s, &line);
-    str_clear(&line);
-}
-
-void sink_unknown(struct sink *s, const char *why)
-{
-    s->unknown = why;
-}
-
-void sink_skip(struct sink *s, const char *reason, uint64_t count)
-{
-    size_t i = 0;
-    if (!count)
-        return;
-    while (i < s->skips && strcmp(s->skip[i].reason, reason))
-        i++;
-    if (i == SKIPS) {
-        s->skip[SKIPS - 1].reason = "other things";
-        i = SKIPS - 1;
-    } else if (i == s->skips) {
-        s->skip[s->skips++].reason = reason;
-    }
-    s->skip[i].count += count;
-}
-
-static void note_skips(struct sink *s)
-{
-    struct str line = {0};
-    if (!s->skips)
-        return;
-    str_addf(&line, "\"%s\": left out ", s->path);
-    for (size_t i = 0; i < s->skips; i++)
-        str_addf(&line, "%s%llu %s", i ? ", " : "", (unsigned long long)s->skip[i].count,
-                 s->skip[i].reason);
-    write_note(s, &line);
-    str_clear(&line);
-}
-
 /* ---- the end ---- */
 
 /* Each device was held from its first to its last activity. */
@@ -423,50 +302,6 @@ static void release_devices(struct sink *s)
     }
 }
 
-static void keep_unknown(struct device_of *d, const struct fact *fact)
-{
-    double *to = !strcmp(fact->name, "late_seconds")         ? &d->unknown.late
-                 : !strcmp(fact->name, "late_first_seconds") ? &d->unknown.late_first
-                 : !strcmp(fact->name, "orphan_seconds")     ? &d->unknown.orphan
-                                                             : NULL;
-    if (to)
-        *to = fact->number;
-}
-
-/* What most of it goes back to. */
-static const char *why_unknown(const struct sink *s, const struct device_of *d)
-{
-    double rest = unit_seconds(d->unknown.ns) - d->unknown.late - d->unknown.orphan;
-    if (s->unknown)
-        return s->unknown;
-    if (d->unknown.orphan > d->unknown.late && d->unknown.orphan > rest)
-        return "it does not tell which calls launched the work";
-    if (d->unknown.late <= rest)
-        return "the launching thread was in calls that may wait for anything, as poll() may";
-    if (d->unknown.late_first * 2 > d->unknown.late)
-        return "launched work did not begin; it is the first of its stream here, which may still have been at work "
-               "that was launched before the trace began and is not in it";
-    return "launched work did not begin, and what its stream waited for is not told";
-}
-
-static void tell_unknown(struct sink *s)
-{
-    for (uint32_t i = 0; i < SINK_DEVICES; i++) {
-        const struct device_of *d = &s->device[i];
-        char subject[16];
-        struct str line = {0};
-        if (!d->used || !d->unknown.ns)
-            continue;
-        snprintf(subject, sizeof(subject), "%u", d->number);
-        str_addf(&line, "\"%s\": %s", s->path, why_unknown(s, d));
-        if (line.failed)
-            no_memory(s);
-        else
-            sink_text(s, "unknown", subject, "reason", str_text(&line));
-        str_clear(&line);
-    }
-}
-
 /* A device number of the file, as a fact's subject, becomes the recording's. */
 static int on_ledger_fact(void *arg, const struct fact *fact)
 {
@@ -477,7 +312,7 @@ static int on_ledger_fact(void *arg, const struct fact *fact)
     if (!strcmp(fact->kind, "launch") || !strcmp(fact->kind, "copy")) {
         struct device_of *d = device(s, (uint32_t)strtoul(fact->subject, NULL, 10), NULL);
         if (d)
-            keep_unknown(d, fact);
+            sink_keep_unknown(d, fact);
         snprintf(subject, sizeof(subject), "%u", d ? d->number : 0);
         mine.subject = subject;
     }
@@ -506,30 +341,6 @@ static void finish_ledger(struct sink *s)
     sink_span(s, t0, t1);
 }
 
-/* Whether it is another rank of the same job as the files before it, where that is in doubt. */
-static void tell_same_job(struct sink *s)
-{
-    struct sink_job *j = s->job;
-    struct same_job_file *f = &s->told;
-    struct str line = {0};
-    f->path = s->path;
-    f->tool = s->tool;
-    f->rank = s->rank;
-    f->world = s->world;
-    for (uint32_t i = 0; i < SINK_DEVICES && f->pids < SAME_JOB_PIDS; i++)
-        if (s->device[i].held)
-            f->pid[f->pids++] = s->device[i].pid;
-    if (!f->pids)
-        return;
-    if (same_job_line(j->told, j->told_count, f, &line))
-        sink_note(s, "%s", str_text(&line));
-    if (line.failed || !mem_grow((void **)&j->told, &j->told_cap, j->told_count + 1, sizeof(*j->told)))
-        no_memory(s);
-    else
-        j->told[j->told_count++] = *f;
-    str_clear(&line);
-}
-
 void sink_job_clear(struct sink_job *job)
 {
     free(job->told);
@@ -541,11 +352,11 @@ int sink_finish(struct sink *s, struct error *e)
 {
     if (s->ledger && !s->status)
         finish_ledger(s);
-    tell_same_job(s);
-    tell_unknown(s);
-    note_skips(s);
+    sink_tell_same_job(s);
+    sink_tell_unknown(s);
+    sink_tell_skips(s);
     if (!s->status)
-        check(s, record_commit(s->job->record, &s->error));
+        sink_check(s, record_commit(s->job->record, &s->error));
     if (s->status && e)
         *e = s->error;
     return s->status;
