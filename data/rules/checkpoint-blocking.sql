@@ -2,11 +2,8 @@
 -- id: checkpoint-blocking
 -- severity: warning
 -- title: Training stands still while checkpoints are written{_where}
--- why: The thread that launches kernels writes and syncs the files itself; {share} of the
---   accelerator's time it waited for that.
--- fix: Copy the state to host memory and write it in the background
---   (torch.distributed.checkpoint.async_save, or a thread), write to a local disk first, and save
---   less often.
+-- why: {_who}; {share} of the accelerator's time it waited for that.
+-- fix: {_how}.
 -- scenario: away checkpoint
 -- source: doc/rules.md#checkpoint-blocking
 SELECT c.seconds AS "waited [s]",
@@ -18,8 +15,19 @@ SELECT c.seconds AS "waited [s]",
        coalesce((SELECT ' to ' || resource FROM cause_resource
                  WHERE cause = 'checkpoint' AND resource IS NOT NULL
                  ORDER BY seconds DESC, resource LIMIT 1), '') AS "_where",
+       CASE WHEN w.other THEN 'Another thread writes and syncs the files, and the one that launches kernels '
+            || 'waits until it is done' ELSE 'The thread that launches kernels writes and syncs the '
+            || 'files itself' END AS "_who",
+       CASE WHEN w.other THEN 'Let the training thread wait for a save only before it begins the next '
+            || 'one; where it does so already, writing takes longer than the time between two saves: '
+            || 'save less often, write less (each rank its own part), or write to a faster disk first'
+            ELSE 'Copy the state to host memory and write it in the background '
+            || '(torch.distributed.checkpoint.async_save, or a thread), write to a local disk first, and '
+            || 'save less often; logs and databases: collect, and commit from a thread' END AS "_how",
        CASE WHEN c.relative >= 0.33
             THEN 'warning' ELSE 'info' END AS "severity",
        c.share * run.seconds AS "gain_seconds"
-FROM cause c, run
+FROM cause c, run,
+     (SELECT coalesce(sum(number) < 0.5 * (SELECT seconds FROM cause WHERE cause = 'checkpoint'), 0)
+             AS other FROM fact WHERE kind = 'checkpoint' AND name = 'own_seconds') w
 WHERE c.cause = 'checkpoint' AND c.share >= 0.05;

@@ -2,10 +2,9 @@
 -- id: host-bound
 -- severity: warning
 -- title: The GPU waits for other code of the thread that launches its work{_where}
--- why: In {share} of the accelerator's time the trace shows nothing that ran, and the launching
---   thread in Python or in operators on the CPU for longer than launching takes.
+-- why: In {share} of the accelerator's time {_seen}.
 -- fix: Take that work off the path between two launches: no .item(), .cpu() or print per step, no
---   work on the CPU that a thread or the GPU can do, CUDA graphs or torch.compile for the rest.
+--   work on the CPU that a thread or the GPU can do, CUDA graphs or torch.compile for the rest{_find}.
 -- scenario: away host
 -- source: doc/rules.md#host-bound
 SELECT c.seconds AS "waited [s]",
@@ -15,8 +14,17 @@ SELECT c.seconds AS "waited [s]",
        coalesce((SELECT ', most of all ' || resource FROM cause_resource
                  WHERE cause = 'host' AND resource IS NOT NULL AND seconds >= 0.33 * c.seconds
                  ORDER BY seconds DESC, resource LIMIT 1), '') AS "_where",
-       CASE WHEN c.relative >= 0.33 THEN 'warning' ELSE 'info' END AS "severity",
+       CASE WHEN t.traces THEN 'the trace shows nothing that ran, and the launching thread in Python '
+            || 'or in operators on the CPU for longer than launching takes'
+            ELSE 'the launching thread ran code of its own on a core and launched nothing' END AS "_seen",
+       CASE WHEN t.traces THEN '' ELSE '. py-spy top --pid PID names the lines'
+            || CASE WHEN coalesce(j.workers, 0) = 0 THEN '; if they make the batches, let workers '
+            || 'of a DataLoader (num_workers) make them' ELSE '' END END AS "_find",
+       -- Beside a loader that is waited for, part of it may be loading, too.
+       CASE WHEN c.relative >= CASE WHEN t.traces THEN 0.33 ELSE 0.5 END THEN 'warning' ELSE 'info' END AS "severity",
        c.share * run.seconds AS "gain_seconds"
-FROM cause c, run
+FROM cause c, run, job j, (SELECT count(*) > 0 AS traces FROM fact WHERE kind = 'trace') t
 WHERE c.cause = 'host' AND c.share >= 0.08
-  AND EXISTS (SELECT 1 FROM fact WHERE kind = 'trace');
+  -- Where it loads its own data, loader-no-workers speaks.
+  AND (t.traces OR coalesce(j.in_main, 0) = 0 OR coalesce(
+       (SELECT sum(share) FROM cause WHERE cause IN ('storage', 'prepare')), 0) < 0.04);

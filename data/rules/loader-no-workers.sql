@@ -5,20 +5,34 @@
 -- why: No loader worker runs: the thread that launches kernels reads and prepares each batch itself,
 --   so nothing overlaps. {share} of the accelerator's time went into that.
 -- fix: Give the loader workers of its own: DataLoader(..., num_workers={_add},
---   persistent_workers=True, pin_memory=True), or a thread that prepares the next batch.
+--   persistent_workers=True, pin_memory=True), or a thread that prepares the next batch{_serial}.
 -- scenario: workers +{_add}
 -- source: doc/rules.md#loader-no-workers
 SELECT l.seconds AS "waited [s]",
        l.share AS "share [1]",
        j.cores_spare AS "cores idle [count] @/proc/stat",
-       max(1, min(4, CAST(l.share / max(0.1, a.compute) + 0.99 AS INTEGER))) AS "_add",
-       l.share * run.seconds AS "gain_seconds"
+       l.add_workers AS "_add",
+       CASE WHEN l.serial THEN '. One reads while the GPU computes; whether ' || l.resource
+            || ' gives several readers more bytes than one was not seen' ELSE '' END AS "_serial",
+       -- At best a step takes as long as it computes, or as its batch takes by so many workers.
+       (l.share + l.compute - max(l.compute, l.share / l.add_workers)) * run.seconds AS "gain_seconds"
 FROM job j, run,
-     (SELECT sum(compute_seconds) / sum(seconds) AS compute FROM accelerator WHERE seconds > 0) a,
-     (SELECT sum(seconds) AS seconds, sum(share) AS share,
-             sum(share) FILTER (WHERE cause IN ('storage', 'prepare')) AS loading,
-             sum(share) FILTER (WHERE cause = 'storage') AS storage
-      FROM cause WHERE cause IN ('storage', 'prepare', 'host', 'cpu-starved')) l
+     (SELECT *, CASE WHEN serial THEN 1
+                     ELSE max(1, min(4, CAST(share / max(0.1, compute) + 0.99 AS INTEGER))) END
+                AS add_workers
+      FROM (SELECT c.*, a.compute AS compute, d.resource AS resource,
+                   -- A disk may give several readers no more bytes than one, and one cannot show it.
+                   coalesce(d.serial AND c.storage >= 0.5 * c.share, 0) AS serial
+            FROM (SELECT sum(seconds) AS seconds, sum(share) AS share,
+                         sum(share) FILTER (WHERE cause IN ('storage', 'prepare')) AS loading,
+                         sum(share) FILTER (WHERE cause = 'storage') AS storage
+                  FROM cause WHERE cause IN ('storage', 'prepare', 'host', 'cpu-starved')) c,
+                 (SELECT sum(compute_seconds) / sum(seconds) AS compute
+                  FROM accelerator WHERE seconds > 0) a
+                 LEFT JOIN (SELECT s.resource AS resource,
+                                   s.kind IN ('disk', 'local') OR coalesce(s.latency_bound = 0, 0)
+                                   AS serial
+                            FROM storage s ORDER BY s.seconds DESC, s.resource LIMIT 1) d)) l
 WHERE j.in_main = 1
   AND l.share >= 0.08 AND l.loading >= 0.04
   AND l.share >= 0.33 * (SELECT max(share) FROM cause)

@@ -19,4 +19,4 @@ SELECT c.seconds AS "waited [s]",
 FROM run, cause c LEFT JOIN (SELECT resource FROM cause_resource
                              WHERE cause = 'network' AND resource IS NOT NULL
                              ORDER BY seconds DESC, resource LIMIT 1) r
-WHERE c.cause = 'network' AND c.share >= 0.08;
+WHERE c.cause = 'network' AND c.share >= 0.08 AND (SELECT several FROM ranks) = 1;

@@ -20,7 +20,10 @@ SELECT s.resource AS "resource",
        (SELECT f.number FROM fact f WHERE f.kind = 'disk' AND f.name = 'busy_share'
         AND s.disk = f.subject) AS "disk busy [1] @/proc/diskstats",
        coalesce((SELECT n.label FROM nvme n LIMIT 1), 'a local NVMe disk') AS "_local",
-       CASE WHEN p.cause = 'storage' AND p.relative >= 0.33 AND coalesce(j.in_main, 0) = 0
+       -- Where the launching thread reads, a worker hides as much of it as is computed meanwhile.
+       CASE WHEN p.cause = 'storage' AND p.relative >= 0.33 AND (coalesce(j.in_main, 0) = 0
+                 OR t.share > (SELECT sum(compute_seconds) / sum(seconds) FROM accelerator
+                               WHERE seconds > 0))
             THEN 'warning' ELSE 'info' END AS "severity",
        t.share * run.seconds AS "gain_seconds"
 FROM (SELECT sum(seconds) AS seconds, sum(share) AS share FROM storage

@@ -95,6 +95,8 @@ void learnt_wait(struct learnt *l, const struct threads *threads, const struct e
     } else {
         r->writes++;
         r->write_ns = admit_sum(r->write_ns, w->t_wake - w->t_out);
+        if (th->launches)
+            r->own_write_ns = admit_sum(r->own_write_ns, w->t_wake - w->t_out);
     }
 }
 
@@ -157,6 +159,7 @@ static void tell_resource(struct telling *t, const struct learnt_resource *r, co
     if (r->writes) {
         tell(t, "checkpoint", name, "count", (double)r->writes, "count");
         tell(t, "checkpoint", name, "seconds", unit_seconds(r->write_ns), "s");
+        tell(t, "checkpoint", name, "own_seconds", unit_seconds(r->own_write_ns), "s");
     }
 }
 

@@ -16,6 +16,7 @@ struct learnt_resource {
     const char *kind;  /* "remote", "disk", "peer": constant */
     uint64_t reads, writes, rx_bytes;
     int64_t read_ns, write_ns;
+    int64_t own_write_ns; /* of write_ns: by threads that launch */
     uint64_t running;  /* reads since the job launches */
     int64_t first, last;
     struct flow *flow; /* owned; NULL: no TCP peer, or waits come from samples */

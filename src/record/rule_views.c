@@ -113,3 +113,18 @@ const struct schema_object rule_views[] = {
 };
 /* clang-format on */
 const size_t rule_view_count = sizeof(rule_views) / sizeof(rule_views[0]);
+
+/* Of the rules of `report`, beside the views of a recording. */
+/* clang-format off */
+const struct schema_object report_views[] = {
+    /* several: the job has more than one rank, as its launcher, its accelerators or what it said show. A
+     * process of which none of this is known is one by itself. */
+    VIEW("ranks",
+         "SELECT EXISTS (SELECT 1 FROM fact WHERE kind = 'env' AND name = 'value' AND subject IN "
+         "('WORLD_SIZE', 'OMPI_COMM_WORLD_SIZE', 'MPI_LOCALNRANKS') AND CAST(text AS INTEGER) > 1) "
+         "OR EXISTS (SELECT 1 FROM fact WHERE kind = 'collective' OR kind LIKE 'nccl/%') "
+         "OR (SELECT count(DISTINCT subject) FROM fact WHERE kind = 'rank') > 1 "
+         "OR (SELECT accelerators FROM run) > 1 AS several"),
+};
+/* clang-format on */
+const size_t report_view_count = sizeof(report_views) / sizeof(report_views[0]);

@@ -85,7 +85,8 @@ int rules_prepare(struct recording *db, const struct rule_fact *more, size_t cou
     recording_budget(db, READ_BUDGET);
     if (copy_facts(db, more, count))
         return recording_error(db, e, "summing it up");
-    return make_views(db, schema_objects, schema_object_count, e);
+    int status = make_views(db, schema_objects, schema_object_count, e);
+    return status ? status : make_views(db, report_views, report_view_count, e);
 }
 
 int rules_prepare_machine(struct recording *db, struct error *e)

@@ -31,5 +31,8 @@ const char *schema_sql(const struct schema_object *o, int version);
 /* Views for the rules of check alone, made when these run; they may use one another, in order. */
 extern const struct schema_object rule_views[];
 extern const size_t rule_view_count;
+/* Views for the rules of report alone, made beside those of the recording. */
+extern const struct schema_object report_views[];
+extern const size_t report_view_count;
 
 #endif

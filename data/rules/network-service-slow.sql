@@ -1,0 +1,22 @@
+-- SPDX-License-Identifier: MIT
+-- id: network-service-slow
+-- severity: warning
+-- title: The GPU waits for answers over the network{_where}
+-- why: The training process asks something over the network (a tracker of metrics, a parameter or
+--   feature server, a queue) and stands still until the answer is there: {share} of the
+--   accelerator's time. Nothing shows that the other end is a rank of this job.
+-- fix: Ask it from a thread or process in the background (trackers have asynchronous and offline
+--   modes), less often, and for several steps at once.
+-- scenario: away network
+-- source: doc/rules.md#network-service-slow
+SELECT c.seconds AS "waited [s]",
+       c.share AS "share [1]",
+       r.resource AS "resource",
+       coalesce(' from ' || r.resource, '') AS "_where",
+       CASE WHEN c.relative >= 0.33
+            THEN 'warning' ELSE 'info' END AS "severity",
+       c.share * run.seconds AS "gain_seconds"
+FROM run, cause c LEFT JOIN (SELECT resource FROM cause_resource
+                             WHERE cause = 'network' AND resource IS NOT NULL
+                             ORDER BY seconds DESC, resource LIMIT 1) r
+WHERE c.cause = 'network' AND c.share >= 0.08 AND (SELECT several FROM ranks) = 0;
