@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/unit.h"
+#include "ledger/own_time.h"
 #include "ledger/turn.h"
 #include "ledger/walk.h"
 
@@ -91,12 +92,16 @@ static struct made_by *maker_of(struct makers *ms, uint32_t key, int64_t t)
 }
 
 /* A thread of the launching process that was asked by it and soon answered, or that only handed a
- * lock over, is no loader: PyTorch's queue threads are such. */
-static bool only_helped(const struct makers *ms, uint32_t key, const struct event_wait *w,
-                        const struct maker *m)
+ * lock over, is no loader: PyTorch's queue threads are such. Nor is one that began after the last
+ * launch (a pool that reads the files of one batch): nothing of what it makes is made ahead. */
+static bool only_helped(const struct makers *ms, const struct thread *th, uint32_t key,
+                        const struct event_wait *w, const struct maker *m)
 {
     bool answered = m->idle_ns > 0 && m->t1 - m->t0 < ANSWER_NS;
-    return answered || (!known_maker(ms, key) && w->t_wake - w->t_out < LOADER_NS);
+    if (answered || known_maker(ms, key))
+        return answered;
+    return w->t_wake - w->t_out < LOADER_NS ||
+           (ms->launches && !launches_between(ms->launches, th, m->t0, w->t_wake));
 }
 
 /* A thread of this process may only hand on what a child process made: the wait of it that the
@@ -188,7 +193,7 @@ struct made_by *makers_of_wake(struct makers *ms, const struct thread *th,
     uint32_t key = process ? k.maker.thread->tgid : x->tid;
     if (!is_loader(&parts, process) ||
         (process && (made_for_one(ms, key, t) || before_program(ms, key, t))) ||
-        (!process && (ms->totals.processes || only_helped(ms, key, w, &k.maker))))
+        (!process && (ms->totals.processes || only_helped(ms, th, key, w, &k.maker))))
         return NULL;
     if (process && !ms->totals.processes)
         drop_threads(ms);

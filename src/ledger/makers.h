@@ -35,10 +35,12 @@ struct made_by {
     bool answered;                         /* work was given for that one */
 };
 
+struct launches;
 struct makers {
-    struct threads *threads; /* borrowed, as the next two */
+    struct threads *threads; /* borrowed, as the next three */
     const struct intern *names;
     struct replay_log *log;
+    const struct launches *launches; /* of the launching thread; NULL: not known */
     int consumer;                      /* of the log */
     struct made_by *maker[MAKERS_MAX]; /* owned */
     int count;

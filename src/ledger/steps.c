@@ -44,7 +44,8 @@ struct steps *steps_new(struct threads *threads, const struct intern *names, str
     s->open = true; /* up to the first delivery: workers are being made */
     s->consumer = log ? replay_consumer(log, tid, device) : -1;
     s->makers =
-        (struct makers){.threads = threads, .names = names, .log = log, .consumer = s->consumer};
+        (struct makers){.threads = threads, .names = names, .log = log,
+                        .launches = &s->launches, .consumer = s->consumer};
     return s;
 }
 

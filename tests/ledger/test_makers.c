@@ -2,6 +2,8 @@
 /* How many workers a loader has, and how often they were started anew. */
 #include "ledger/makers.h"
 
+#include "ledger/own_time.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -165,6 +167,60 @@ static void test_a_helper_that_is_started(void **state)
     end(w);
 }
 
+/* A thread of the trainer's process: asked at t0, it reads until t1, when the trainer, which has waited
+ * since t0 + 1 ms, goes on. Is it a loader? */
+static bool helped(struct world *w, int64_t t0, int64_t t1)
+{
+    const struct thread *th = threads_find(&w->threads, TRAINER);
+    bool fresh;
+    woken(&w->threads, PIN, TRAINER, TARGET_FUTEX, t0 - 30 * MS, t0, TRAINER, TRAINER);
+    reads(&w->threads, PIN, TRAINER, t0, t1);
+    woken(&w->threads, TRAINER, TRAINER, TARGET_FUTEX, t0 + MS, t1, PIN, TRAINER);
+    return makers_of_wake(&w->makers, th, &th->waits.item[th->waits.count - 1], &fresh) != NULL;
+}
+
+/* Threads that read the files of one batch, asked when it is wanted, make nothing ahead. */
+static void test_a_pool_is_no_loader(void **state)
+{
+    struct world *w = begin();
+    struct launches launches = {.count = 0};
+    struct event_span kernel = {.launch_t0 = 100 * MS, .launch_t1 = 101 * MS, .kind = SPAN_COMPUTE};
+    w->makers.launches = &launches;
+    started(&w->threads, 10 * MS, PIN, TRAINER, 1);
+    assert_true(launches_add(&launches, &kernel, 10 * MS));
+    called(&w->threads, TRAINER, CALL_SYNC, 102 * MS, 111 * MS);
+    assert_false(helped(w, 120 * MS, 140 * MS));
+    kernel.launch_t0 = 145 * MS;
+    kernel.launch_t1 = 146 * MS;
+    assert_true(launches_add(&launches, &kernel, 10 * MS));
+    called(&w->threads, TRAINER, CALL_SYNC, 147 * MS, 156 * MS);
+    assert_false(helped(w, 170 * MS, 190 * MS));
+    assert_int_equal(w->makers.totals.workers, 0);
+    launches_clear(&launches);
+    end(w);
+}
+
+/* One that began before the last launch made its batch while the device computed. */
+static void test_a_thread_ahead_is_a_loader(void **state)
+{
+    struct world *w = begin();
+    const struct thread *th = threads_find(&w->threads, TRAINER);
+    struct launches launches = {.count = 0};
+    struct event_span kernel = {.launch_t0 = 124 * MS, .launch_t1 = 125 * MS, .kind = SPAN_COMPUTE};
+    bool fresh;
+    w->makers.launches = &launches;
+    started(&w->threads, 10 * MS, PIN, TRAINER, 1);
+    woken(&w->threads, PIN, TRAINER, TARGET_FUTEX, 90 * MS, 120 * MS, TRAINER, TRAINER);
+    assert_true(launches_add(&launches, &kernel, 5 * MS));
+    called(&w->threads, TRAINER, CALL_SYNC, 126 * MS, 130 * MS);
+    reads(&w->threads, PIN, TRAINER, 120 * MS, 150 * MS);
+    woken(&w->threads, TRAINER, TRAINER, TARGET_FUTEX, 131 * MS, 150 * MS, PIN, TRAINER);
+    assert_non_null(
+        makers_of_wake(&w->makers, th, &th->waits.item[th->waits.count - 1], &fresh));
+    launches_clear(&launches);
+    end(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +229,8 @@ int main(void)
         cmocka_unit_test(test_one_each),
         cmocka_unit_test(test_forgotten),
         cmocka_unit_test(test_a_helper_that_is_started),
+        cmocka_unit_test(test_a_pool_is_no_loader),
+        cmocka_unit_test(test_a_thread_ahead_is_a_loader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
