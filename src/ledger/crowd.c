@@ -32,9 +32,10 @@ static int64_t starting_until(const struct walk *k, const struct thread *x, int6
     return t1;
 }
 
-/* What x did in [t0, t1), but for waiting to be given work. */
-static void add_thread(const struct walk *k, const struct thread *x, int64_t t0, int64_t t1,
-                       struct shares *ret)
+/* What x did in [t0, t1), but for waiting to be given work. Threads beside the work sleep all the time:
+ * it tells something of those only that hand over (`makes`). */
+static void add_thread(const struct walk *k, const struct thread *x, bool makes, int64_t t0,
+                       int64_t t1, struct shares *ret)
 {
     int64_t known = x->known_since > t0 ? x->known_since : t0;
     int64_t end = x->exit < t1 ? x->exit : t1, at = known;
@@ -52,7 +53,7 @@ static void add_thread(const struct walk *k, const struct thread *x, int64_t t0,
         if (!w || w->t_out >= end)
             break;
         enum cause c = walk_direct(k, x, w);
-        if (c != CAUSE_NONE && c != CAUSE_SLEEP)
+        if (c != CAUSE_NONE && (c != CAUSE_SLEEP || makes))
             shares_add(ret, c, w->resource, overlap(w->t_out, w->t_wake, known, end));
         shares_add(ret, CAUSE_CPU_STARVED, 0, overlap(w->t_wake, w->t_in, known, end));
         at = w->t_in > at ? w->t_in : at;
@@ -83,9 +84,9 @@ static void add_processes(const struct walk *k, uint64_t channel, int64_t since,
         const struct thread *x = k->threads->list[i];
         if (x->tgid == k->root->tgid || (made && x->exit < since))
             continue;
-        if (is_new(k, x) ||
-            (known ? threads_writes(k->threads, channel, x->tgid) : is_child(x, k->root)))
-            add_thread(k, x, t0, t1, ret);
+        bool writes = known && threads_writes(k->threads, channel, x->tgid);
+        if (is_new(k, x) || (known ? writes : is_child(x, k->root)))
+            add_thread(k, x, writes && x->tid == x->tgid, t0, t1, ret);
     }
 }
 
@@ -109,7 +110,7 @@ static void add_siblings(const struct walk *k, int64_t t0, int64_t t1, struct sh
         shares_clear(&did);
         if (x->tgid != k->root->tgid || x == k->root)
             continue;
-        add_thread(k, x, t0, t1, &did);
+        add_thread(k, x, false, t0, t1, &did);
         hide_in_network(&did);
         shares_add_scaled(ret, &did, shares_total(&did));
     }

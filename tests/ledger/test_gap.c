@@ -311,6 +311,27 @@ static void who_could_have_ended_it(void **state)
     assert_int_equal(shares_of(&s, CAUSE_PREPARE), 100 * MS);
 }
 
+/* A worker that sleeps (a lock that it polls) makes what is awaited; a process that only is a child, and
+ * threads beside the work, sleep for reasons of their own. */
+static void a_maker_s_sleep_tells(void **state)
+{
+    struct event_channel holds = {.channel = 5, .tgid = WORKER, .writer = true};
+    struct event_wait pipe = a_wait(TRAINER, TRAINER, TARGET_PIPE, 400 * MS, 500 * MS);
+    (void)state;
+    threads_find(&t, TRAINER)->last_call_end = 100 * MS;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    started(&t, 0, FEEDER, WORKER, TRAINER);
+    reads(&t, WORKER, WORKER, 1 * MS, 100 * MS);
+    woken(&t, WORKER, WORKER, TARGET_SLEEP, 100 * MS, 490 * MS, 0, 0);
+    woken(&t, FEEDER, WORKER, TARGET_SLEEP, 1 * MS, 500 * MS, 0, 0);
+    struct shares s = crowd(pipe); /* who holds the pipe is not known */
+    assert_int_equal(shares_of(&s, CAUSE_SLEEP), 0);
+    pipe.channel = 5;
+    assert_true(threads_hold_channel(&t, &holds));
+    s = crowd(pipe);
+    assert_int_equal(shares_of(&s, CAUSE_SLEEP), 390 * MS);
+}
+
 /* Nobody has looked yet at what new workers hold; the old one held the pipe, and is gone. */
 static void new_workers_could_have_ended_it(void **state)
 {
@@ -399,6 +420,7 @@ int main(void)
         T(a_worker_that_had_started),
         T(new_workers_could_have_ended_it),
         T(a_collective_s_thread_is_the_network),
+        T(a_maker_s_sleep_tells),
         T(a_crowd_of_none),
         T(a_worker_that_starts),
     };
