@@ -26,6 +26,7 @@ struct ordering {
     struct replay_delivery *d;
     struct shares direct; /* what the thread's own waits say */
     struct shares others; /* what it waited for in others */
+    int64_t own;          /* its time on a core */
     int64_t startup;      /* left of it: comes first */
     enum cause cpu;
 };
@@ -33,7 +34,9 @@ struct ordering {
 static void add_direct(void *arg, const struct piece *p)
 {
     struct ordering *o = arg;
-    if (!p->cpu && p->cause != CAUSE_NONE)
+    if (p->cpu)
+        o->own += p->ns;
+    else if (p->cause != CAUSE_NONE)
         shares_add(&o->direct, (enum cause)p->cause, p->resource, p->ns);
 }
 
@@ -63,6 +66,16 @@ static void add_in_order(void *arg, const struct piece *p)
                             part.part[i].ns);
 }
 
+/* What the thread did itself of a part: on a core, and by its own waits. */
+static int64_t own_of(const struct ordering *o, const struct share *part)
+{
+    int64_t own = part->cause == o->cpu ? o->own : 0;
+    for (int i = 0; i < o->direct.count; i++)
+        if (o->direct.part[i].cause == part->cause && o->direct.part[i].resource == part->resource)
+            own += o->direct.part[i].ns;
+    return own;
+}
+
 static void add_parts(const struct walk *k, struct replay_delivery *d, const struct maker *made)
 {
     static const enum cause cpu[] = {CAUSE_PREPARE, CAUSE_HOST, CAUSE_COLLECTIVE};
@@ -74,9 +87,10 @@ static void add_parts(const struct walk *k, struct replay_delivery *d, const str
         if (shares_of(parts, cpu[i]))
             o.cpu = cpu[i];
     for (int i = 0; i < parts->count; i++) {
-        enum cause c = (enum cause)parts->part[i].cause;
-        if (c != o.cpu && c != CAUSE_STARTUP && !shares_of(&o.direct, c))
-            shares_add(&o.others, c, parts->part[i].resource, parts->part[i].ns);
+        const struct share *part = &parts->part[i];
+        int64_t ns = part->cause == CAUSE_STARTUP ? 0 : part->ns - own_of(&o, part);
+        if (ns > 0)
+            shares_add(&o.others, (enum cause)part->cause, part->resource, ns);
     }
     pieces_of(k, made->thread, made->t0, made->t1, add_in_order, &o);
 }

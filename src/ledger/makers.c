@@ -121,6 +121,22 @@ static const struct event_wait *relayed(const struct makers *ms, const struct th
     return NULL;
 }
 
+/* Did `th`, which took something from m at `on`, get it from the thread that hands over, just before? What
+ * ended `on` may only have answered a question about it. */
+static bool handed_before(const struct thread *th, const struct made_by *m,
+                          const struct event_wait *on)
+{
+    for (size_t i = waits_after(&th->waits, on->t_wake); i-- > th->waits.first;) {
+        const struct event_wait *w = &th->waits.item[i];
+        if (on->t_wake - w->t_wake >= ANSWER_REACH_NS)
+            return false;
+        if (w->t_wake <= on->t_wake && !(w->flags & WAIT_WAKER_IRQ) &&
+            (w->waker_tid == m->hop || w->waker_tid == m->tid))
+            return true;
+    }
+    return false;
+}
+
 /* The loader has processes: threads that seemed to load before them did not. */
 static void drop_threads(struct makers *ms)
 {
@@ -176,7 +192,7 @@ static bool before_program(const struct makers *ms, uint32_t key, int64_t t)
 struct made_by *makers_of_wake(struct makers *ms, const struct thread *th,
                                const struct event_wait *w, bool *ret_fresh)
 {
-    const struct thread *x = threads_find(ms->threads, w->waker_tid);
+    const struct thread *x = threads_find(ms->threads, w->waker_tid), *by = x;
     const struct event_wait *on = x && x->tgid == th->tgid ? relayed(ms, th, x, w->t_wake) : NULL;
     int64_t t = on ? on->t_wake : w->t_wake;
     struct walk k;
@@ -201,7 +217,7 @@ struct made_by *makers_of_wake(struct makers *ms, const struct thread *th,
     if (!m)
         return NULL;
     learn_threads(ms, m, &k.maker);
-    *ret_fresh = x->tid == m->hop || x->tid == m->tid;
+    *ret_fresh = x->tid == m->hop || x->tid == m->tid || (on && handed_before(by, m, on));
     return m;
 }
 

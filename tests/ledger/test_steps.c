@@ -2,6 +2,8 @@
 /* Where the steps of a launching thread begin: what the replay log is told of a take. */
 #include "ledger/steps.h"
 
+#include "ledger/shares.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,10 +70,119 @@ static void unpacking_is_the_thread_s_own_time(void **state)
     replay_log_free(log);
 }
 
+/* As `batches`, but a thread of the trainer's process takes each batch, fetches what it holds, and hands
+ * it on (PyTorch's pin_memory). */
+static void pinned_batches(struct threads *t, struct steps *s, int count)
+{
+    for (int64_t at = 0; at < count * 100 * MS; at += 100 * MS) {
+        int64_t put = at + 100 * MS, got = put + 200 * US;
+        reads(t, WORKER, WORKER, at + 5 * MS, put - 5 * MS);
+        woken(t, FEEDER, WORKER, TARGET_FUTEX, at + 3 * MS, put, WORKER, WORKER);
+        woken(t, PIN, TRAINER, TARGET_PIPE, at + 5 * MS, got, FEEDER, WORKER);
+        woken(t, SHARER, WORKER, TARGET_PIPE, at + 4 * MS, got + 100 * US, PIN, TRAINER);
+        woken(t, PIN, TRAINER, TARGET_PIPE, got + 100 * US, got + 500 * US, SHARER, WORKER);
+        woken(t, TRAINER, TRAINER, TARGET_FUTEX, at + 50 * MS, got + MS, PIN, TRAINER);
+        launched(s, got + 2 * MS);
+    }
+}
+
+/* The trainer waited for the batch, whoever handed it on. */
+static void a_wait_for_a_pinned_batch_is_for_the_batch(void **state)
+{
+    struct threads t = {0};
+    struct intern names = {0};
+    struct replay_log *log = replay_log_new(0);
+    struct replay_step step;
+    int seen = 0, steps = 0;
+    (void)state;
+    started(&t, 0, TRAINER, TRAINER, 1);
+    started(&t, 0, PIN, TRAINER, 1);
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    started(&t, 0, FEEDER, WORKER, TRAINER);
+    started(&t, 0, SHARER, WORKER, TRAINER);
+    intern_put(&names, "nfs://10.0.0.4/data");
+    struct steps *s = steps_new(&t, &names, log, TRAINER, 0, 0);
+    pinned_batches(&t, s, 10);
+    steps_advance(s, 1100 * MS);
+    for (uint64_t i = 0; replay_log_step(log, 0, i, &step); i++) {
+        int64_t own = 0;
+        for (int k = 0; k < step.op_count; k++)
+            own += step.ops[k].what.cause == CAUSE_STORAGE ? step.ops[k].what.ns : 0;
+        steps += step.delivery != REPLAY_NONE;
+        if (step.delivery == REPLAY_NONE || step.t1 == step.t0)
+            continue;
+        seen++;
+        assert_true(step.t1 - step.t0 > 40 * MS);
+        assert_true(own < MS); /* none of the worker's reading is the thread's own time */
+    }
+    assert_true(seen >= 5 && seen >= steps - 1);
+    steps_free(s);
+    threads_clear(&t);
+    intern_clear(&names);
+    replay_log_free(log);
+}
+
+/* As `batches`, but the worker reads for 10 ms only and has a child decode: for 60 ms on a core, after
+ * 15 ms without one. */
+static void decoded_by_a_child(struct threads *t, struct steps *s, int count)
+{
+    for (int64_t at = 0; at < count * 100 * MS; at += 100 * MS) {
+        int64_t put = at + 100 * MS, got = put + 200 * US, asked = at + 20 * MS;
+        reads(t, WORKER, WORKER, at + 5 * MS, at + 15 * MS);
+        struct event_wait w = a_wait(OTHER, OTHER, TARGET_PIPE, at + 3 * MS, asked);
+        w.t_in = asked + 15 * MS;
+        w.waker_tid = w.waker_tgid = WORKER;
+        push(t, w);
+        woken(t, WORKER, WORKER, TARGET_PIPE, asked, asked + 75 * MS, OTHER, OTHER);
+        woken(t, FEEDER, WORKER, TARGET_FUTEX, at + 3 * MS, put, WORKER, WORKER);
+        woken(t, TRAINER, TRAINER, TARGET_PIPE, at + 50 * MS, got, FEEDER, WORKER);
+        launched(s, got + MS);
+    }
+}
+
+/* What others did while the worker waited for them is told as what they did, though the worker does the
+ * same things itself: away with it, and the delivery is there sooner. */
+static void what_a_child_did_is_told(void **state)
+{
+    struct threads t = {0};
+    struct intern names = {0};
+    struct replay_log *log = replay_log_new(0);
+    struct replay_delivery d;
+    int seen = 0;
+    (void)state;
+    started(&t, 0, TRAINER, TRAINER, 1);
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    started(&t, 0, FEEDER, WORKER, TRAINER);
+    started(&t, 0, OTHER, OTHER, WORKER);
+    intern_put(&names, "nfs://10.0.0.4/data");
+    struct steps *s = steps_new(&t, &names, log, TRAINER, 0, 0);
+    decoded_by_a_child(&t, s, 10);
+    steps_advance(s, 1100 * MS);
+    for (uint64_t i = 0; replay_log_delivery(log, 0, i, &d); i++) {
+        struct shares sum = {.count = 0};
+        for (int k = 0; k < d.part_count; k++)
+            shares_add(&sum, (enum cause)d.parts[k].cause, 0, d.parts[k].ns);
+        if (d.startup)
+            continue;
+        seen++;
+        assert_int_equal(shares_of(&sum, CAUSE_UNKNOWN), 0);
+        assert_int_equal(shares_of(&sum, CAUSE_STORAGE), 10 * MS);
+        assert_int_equal(shares_of(&sum, CAUSE_CPU_STARVED), 15 * MS);
+        assert_int_equal(shares_of(&sum, CAUSE_PREPARE), 75 * MS);
+    }
+    assert_true(seen >= 5);
+    steps_free(s);
+    threads_clear(&t);
+    intern_clear(&names);
+    replay_log_free(log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unpacking_is_the_thread_s_own_time),
+        cmocka_unit_test(a_wait_for_a_pinned_batch_is_for_the_batch),
+        cmocka_unit_test(what_a_child_did_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
