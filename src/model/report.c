@@ -56,6 +56,14 @@ static void clear_finding(struct report_finding *f)
     evidence_list_clear(&f->evidence);
 }
 
+void report_drop_finding(struct report *r, size_t at)
+{
+    clear_finding(&r->findings[at]);
+    r->finding_count--;
+    memmove(&r->findings[at], &r->findings[at + 1],
+            (r->finding_count - at) * sizeof(*r->findings));
+}
+
 static void clear_texts(char **texts, size_t count)
 {
     for (size_t i = 0; i < count; i++)

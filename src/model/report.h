@@ -128,5 +128,7 @@ struct report {
 /* An empty view: numbers unknown. */
 void report_init(struct report *r);
 void report_clear(struct report *r);
+/* Takes the finding at that place out of the list and frees it. */
+void report_drop_finding(struct report *r, size_t at);
 
 #endif

@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* To turn a loader's knob is no advice where the replay gains less than this part of the run by it. */
+#define KNOB_TURNS 0.005
+
 /* A finding on its way to its place in the list. */
 struct priced {
     struct report_finding finding;
@@ -157,6 +160,14 @@ static int price_sorted(const struct price_log *log, struct report *r, struct pr
     return STATUS_OK;
 }
 
+/* An aside (info) that says to turn a knob of the loader, where the replay shows that nothing comes of it. */
+static bool turns_nothing(const struct report *r, const struct priced *p)
+{
+    bool knob = !strncmp(p->text, "workers", 7) || !strncmp(p->text, "prefetch", 8);
+    return knob && p->finding.severity == SEVERITY_INFO && p->replays && !p->fix.bounded &&
+           p->fix.gain_ns < KNOB_TURNS * (double)r->span_ns;
+}
+
 int price_findings(const struct price_log *log, struct report *r,
                    const struct rule_scenarios *scenarios, struct price_verdict *ret,
                    struct error *e)
@@ -176,6 +187,9 @@ int price_findings(const struct price_log *log, struct report *r,
     int status = price_sorted(log, r, list, ret, e);
     for (size_t i = 0; i < r->finding_count; i++)
         r->findings[i] = list[i].finding;
+    for (size_t i = r->finding_count; !status && i-- > 0;)
+        if (turns_nothing(r, &list[i]))
+            report_drop_finding(r, i);
     free(list);
     return status;
 }

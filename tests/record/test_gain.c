@@ -274,6 +274,40 @@ static void test_workers_counted(void **state)
     report_clear(&r);
 }
 
+static bool found(const struct report *r, const char *id)
+{
+    bool there = false;
+    for (size_t i = 0; i < r->finding_count; i++)
+        there |= !strcmp(r->findings[i].id, id);
+    return there;
+}
+
+/* A worker that takes equally long for each batch gains nothing by a deeper queue: that is not said. */
+static void test_a_knob_that_turns_nothing(void **state)
+{
+    struct record *w;
+    struct report r;
+    const struct fact facts[] = {
+        {"loader", "", "workers", NULL, 1, "count", "wait chain"},
+        {"loader", "", "depth", NULL, 1, "count", "replay"},
+    };
+    record_run(one_worker, MAKE, 7500 * NS_PER_US, &w);
+    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+        record_fact(w, &facts[i], NULL);
+    read_it(w, &r);
+    assert_string_equal(r.findings[0].id, "storage-remote-live-read");
+    assert_false(found(&r, "loader-shallow-prefetch"));
+    report_clear(&r);
+    unlink(path);
+    record_run(one_worker, MAKE, 7500 * NS_PER_US, &w); /* where nothing was replayed it is */
+    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+        record_fact(w, &facts[i], NULL);
+    assert_int_equal(record_deliveries(w, "nonsense", 8, NULL), 0);
+    read_it(w, &r);
+    assert_true(found(&r, "loader-shallow-prefetch"));
+    report_clear(&r);
+}
+
 /* Chunks that cannot be read cost the replay, not the report. */
 static void test_bad_chunk(void **state)
 {
@@ -405,6 +439,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_workers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stray_maker, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_workers_counted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_knob_that_turns_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_chunk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pinned, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limited_by, set_up, tear_down),
