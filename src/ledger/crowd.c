@@ -102,7 +102,36 @@ static void hide_in_network(struct shares *s)
     shares_add(s, CAUSE_NETWORK, peer, hidden);
 }
 
-static void add_siblings(const struct walk *k, int64_t t0, int64_t t1, struct shares *ret)
+/* Waits of x for what other processes write: it hands on what they make (PyTorch's pin-memory thread, the
+ * results of a pool), so that who waits for x waits for them. */
+static void add_relayed(const struct walk *k, const struct thread *x, int64_t back, int64_t t0,
+                        int64_t t1, struct shares *ret)
+{
+    const struct waits *ws = &x->waits;
+    const struct event_wait *last = NULL;
+    int64_t ns = 0;
+    for (size_t i = waits_after(ws, t0); i <= ws->count; i++) {
+        const struct event_wait *w =
+            i < ws->count && ws->item[i].t_out < t1 ? &ws->item[i] : NULL;
+        if (w && (!threads_channel_known(k->threads, w->channel) ||
+                  walk_direct(k, x, w) != CAUSE_NONE))
+            continue;
+        if (last && (!w || w->channel != last->channel)) {
+            struct shares parts = {.count = 0};
+            add_processes(k, last->channel, last->t_out, back, t1, &parts);
+            if (parts.count)
+                shares_add_scaled(ret, &parts, ns);
+            ns = 0;
+        }
+        if (!w)
+            break;
+        last = w;
+        ns += overlap(w->t_out, w->t_wake, t0, t1);
+    }
+}
+
+static void add_siblings(const struct walk *k, int64_t back, int64_t t0, int64_t t1,
+                         struct shares *ret)
 {
     for (size_t i = 0; i < k->threads->count; i++) {
         const struct thread *x = k->threads->list[i];
@@ -112,6 +141,7 @@ static void add_siblings(const struct walk *k, int64_t t0, int64_t t1, struct sh
             continue;
         add_thread(k, x, false, t0, t1, &did);
         hide_in_network(&did);
+        add_relayed(k, x, back, t0, t1, &did);
         shares_add_scaled(ret, &did, shares_total(&did));
     }
 }
@@ -120,9 +150,9 @@ void crowd_share(const struct walk *k, const struct event_wait *w, struct shares
 {
     int64_t back = w->t_wake - LOOK_BACK_NS < w->t_out ? w->t_wake - LOOK_BACK_NS : w->t_out;
     if (w->target == TARGET_FUTEX)
-        add_siblings(k, w->t_out, w->t_wake, ret);
+        add_siblings(k, back, w->t_out, w->t_wake, ret);
     if (!ret->count)
         add_processes(k, w->channel, w->t_out, back, w->t_wake, ret);
     if (!ret->count)
-        add_siblings(k, w->t_out, w->t_wake, ret);
+        add_siblings(k, back, w->t_out, w->t_wake, ret);
 }

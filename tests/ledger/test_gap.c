@@ -311,6 +311,27 @@ static void who_could_have_ended_it(void **state)
     assert_int_equal(shares_of(&s, CAUSE_PREPARE), 100 * MS);
 }
 
+/* A thread that takes batches from the workers and hands them on: who waits for it waits for them. */
+static void a_relay_s_makers_tell(void **state)
+{
+    struct event_channel holds = {.channel = 5, .tgid = WORKER, .writer = true};
+    struct event_wait futex = a_wait(TRAINER, TRAINER, TARGET_FUTEX, 400 * MS, 500 * MS);
+    (void)state;
+    threads_find(&t, TRAINER)->last_call_end = 100 * MS;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    started(&t, 0, PIN, TRAINER, 1);
+    assert_true(threads_hold_channel(&t, &holds));
+    reads(&t, WORKER, WORKER, 1 * MS, 300 * MS);
+    reads(&t, WORKER, WORKER, 320 * MS, 490 * MS);
+    struct event_wait w = a_wait(PIN, TRAINER, TARGET_PIPE, 300 * MS, 492 * MS);
+    w.channel = 5;
+    push(&t, w);
+    struct shares s = crowd(futex);
+    assert_true(shares_of(&s, CAUSE_STORAGE) > 80 * MS); /* of 92 ms */
+    assert_in_range(shares_of(&s, CAUSE_PREPARE), 8 * MS, 16 * MS); /* its own 8, and the workers' */
+    assert_in_range(shares_total(&s), 100 * MS, 101 * MS);
+}
+
 /* A worker that sleeps (a lock that it polls) makes what is awaited; a process that only is a child, and
  * threads beside the work, sleep for reasons of their own. */
 static void a_maker_s_sleep_tells(void **state)
@@ -420,7 +441,7 @@ int main(void)
         T(a_worker_that_had_started),
         T(new_workers_could_have_ended_it),
         T(a_collective_s_thread_is_the_network),
-        T(a_maker_s_sleep_tells),
+        T(a_relay_s_makers_tell),   T(a_maker_s_sleep_tells),
         T(a_crowd_of_none),
         T(a_worker_that_starts),
     };
