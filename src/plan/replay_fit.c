@@ -216,19 +216,26 @@ static bool learn_recorded(struct fit *f, struct sim_params *p)
 }
 
 /* Neighbours are the reason for what the job's own threads do not explain: those that are always
- * there, and if that leaves the run too short, others that came and went. */
+ * there, and if that leaves the run too short, others that came and went. Waits that stay as recorded
+ * take work apart, and each part then waits for a core anew: where the run comes out worse by them than
+ * without, there are none. */
 static bool learn_neighbours(struct fit *f, struct sim_params *p)
 {
-    struct sim_params own = *p;
-    struct sim_result r;
-    double explained;
+    struct sim_params own = *p, there;
+    struct sim_result r, recorded;
+    double explained, real = f->v->real_ns;
     if (!learn_others(f, p) || !learn_discipline(f, p, &explained) || !identity(f, *p, false, &r))
         return false;
-    if (fabs(r.length_ns - f->v->real_ns) <= LENGTH_FIT * f->v->real_ns)
+    there = *p;
+    if (fabs(r.length_ns - real) <= LENGTH_FIT * real)
         return true;
-    if (r.length_ns > f->v->real_ns)
+    if (r.length_ns > real)
         *p = own;
-    return learn_recorded(f, p);
+    if (!learn_recorded(f, p) || !identity(f, *p, false, &recorded))
+        return false;
+    if (fabs(recorded.length_ns - real) > fabs(r.length_ns - real))
+        *p = there;
+    return true;
 }
 
 static bool fit(struct fit *f, struct sim_params *p)
