@@ -15,11 +15,20 @@
 #define HANDOVER_NS (6 * NS_PER_MS)
 #define HANDOVER_REACH_NS (20 * NS_PER_MS)
 #define BURST_WAKES 64
+/* The longest that a reader takes for what is in a pipe while more of it waits for room. */
+#define WRITING_NS (50 * NS_PER_MS)
 
 static bool is_queue(const struct event_wait *w)
 {
     return w->target == TARGET_PIPE || w->target == TARGET_FUTEX || w->target == TARGET_POLL ||
            w->target == TARGET_UNKNOWN;
+}
+
+/* Did it wait in the midst of what it wrote, for room in the pipe? A longer wait is for a reader that is
+ * busy with other things: the queue is full. */
+static bool writes_on(const struct event_wait *w)
+{
+    return w->flags & WAIT_ROOM && w->t_wake - w->t_out < HANDOVER_REACH_NS;
 }
 
 static bool goes_to(const struct thread *x, const struct thread *consumer, const struct wake *w)
@@ -59,15 +68,33 @@ static bool lock_follows(const struct wake *earlier, const struct wake *later)
            earlier->waited_ns > 3 * later->waited_ns;
 }
 
+/* Had x, when it made the later wake, just got room in the pipe for more of what it wrote at the earlier
+ * one? */
+static bool goes_on_writing(const struct thread *x, size_t near, const struct wake *earlier,
+                            const struct wake *later)
+{
+    for (size_t i = near; i-- > x->waits.first && x->waits.item[i].t_in > earlier->t;) {
+        const struct event_wait *w = &x->waits.item[i];
+        if (w->target == TARGET_CORE || w->t_in > later->t)
+            continue;
+        return writes_on(w) && w->t_out >= earlier->t && later->t - w->t_in < BURST_NS;
+    }
+    return false;
+}
+
 /* *near: the first wait of x that ended after `later`; SIZE_MAX: not looked for yet. */
 static bool same_burst(const struct thread *x, size_t *near, const struct wake *earlier,
                        const struct wake *later)
 {
-    bool close = later->t - earlier->t < BURST_NS;
-    if (!close && !lock_follows(earlier, later))
+    bool close = later->t - earlier->t < BURST_NS, lock = lock_follows(earlier, later);
+    if (!close && !lock && later->t - earlier->t >= WRITING_NS)
         return false;
     if (*near == SIZE_MAX)
         *near = waits_after(&x->waits, later->t);
+    if (goes_on_writing(x, *near, earlier, later))
+        return true;
+    if (!close && !lock)
+        return false;
     return close ? !fed_between(x, *near, earlier, later)
                  : !blocked_between(x, *near, earlier->t);
 }
@@ -120,7 +147,7 @@ static size_t burst_lead(const struct thread *x, const struct thread *consumer, 
 static bool waited_for_work(const struct thread *x, const struct thread *const *chain, int depth,
                             const struct event_wait *w)
 {
-    if (!w->waker_tid || (w->flags & WAIT_WAKER_IRQ) || !is_queue(w))
+    if (!w->waker_tid || (w->flags & WAIT_WAKER_IRQ) || !is_queue(w) || writes_on(w))
         return false;
     for (int i = 0; i < depth; i++)
         if (chain[i]->tgid != x->tgid && chain[i]->tgid == w->waker_tgid)

@@ -84,6 +84,7 @@ enum wait_flag {
     WAIT_REMOTE_FS = 1 << 4,   /* the file system is remote or FUSE */
     WAIT_STORAGE_PEER = 1 << 5, /* the TCP peer is an object store or file server by name or port */
     WAIT_LOOPBACK = 1 << 6,    /* the TCP peer is on this host */
+    WAIT_ROOM = 1 << 7,        /* it wrote into a pipe or UNIX socket that was full */
 };
 
 struct event_wait {

@@ -90,8 +90,11 @@ static enum target of_call(struct event_wait *w, const struct bpf_off *o, struct
         return of_file(w, o, r, TARGET_FILE,
                        syscall_kind(o->syscall) == SYSCALL_PATH ? TARGET_FILE : TARGET_UNKNOWN);
     case SYSCALL_WRITE:
-    case SYSCALL_CHANGE:
-        return of_file(w, o, r, TARGET_WRITE, TARGET_WRITE);
+    case SYSCALL_CHANGE: {
+        enum target target = of_file(w, o, r, TARGET_WRITE, TARGET_WRITE);
+        w->flags |= target == TARGET_PIPE ? WAIT_ROOM : 0;
+        return target;
+    }
     case SYSCALL_IOCTL:
         return of_file(w, o, r, TARGET_UNKNOWN, TARGET_UNKNOWN);
     case SYSCALL_POLL:

@@ -95,6 +95,38 @@ static void locks_are_not_work(void **state)
     assert_int_equal(turn_of(PIN, TRAINER, 300 * MS).t0, 240 * MS);
 }
 
+/* What is larger than a pipe is written in pieces: the reader makes room, which is no work that it gives,
+ * and wakes for each piece, which is no delivery of its own. */
+static void a_large_thing_through_a_pipe_is_one_delivery(void **state)
+{
+    (void)state;
+    started(&t, 1 * MS, WORKER, WORKER, TRAINER);
+    for (int64_t at = 0; at < 300 * MS; at += 100 * MS) { /* made at 90, in four pieces until 99 */
+        for (int64_t piece = at + 90 * MS; piece < at + 99 * MS; piece += 3 * MS) {
+            woken(&t, TRAINER, TRAINER, TARGET_PIPE, piece - 2 * MS, piece, WORKER, WORKER);
+            struct event_wait room = a_wait(WORKER, WORKER, TARGET_PIPE, piece + 100 * US,
+                                            piece + 3 * MS - 50 * US);
+            room.flags = WAIT_ROOM;
+            room.waker_tid = room.waker_tgid = TRAINER;
+            push(&t, room);
+        }
+        woken(&t, TRAINER, TRAINER, TARGET_PIPE, at + 97 * MS, at + 99 * MS, WORKER, WORKER);
+    }
+    struct turn turn = turn_of(WORKER, TRAINER, 299 * MS);
+    assert_int_equal(turn.t0, 190 * MS);
+    assert_int_equal(turn.t1, 290 * MS);
+    assert_int_equal(turn.idle_ns, 0);
+    const struct thread *x = threads_find(&t, WORKER), *c = threads_find(&t, TRAINER);
+    assert_int_equal(turn_next(x, c, 90 * MS), 190 * MS);
+    /* a reader that was busy for long had left the queue full: the wait for it was one for work */
+    struct event_wait full = a_wait(WORKER, WORKER, TARGET_PIPE, 310 * MS, 380 * MS);
+    full.flags = WAIT_ROOM;
+    full.waker_tid = full.waker_tgid = TRAINER;
+    push(&t, full);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 390 * MS, 400 * MS, WORKER, WORKER);
+    assert_int_equal(turn_of(WORKER, TRAINER, 400 * MS).t0, 380 * MS);
+}
+
 /* Condition, then the interpreter lock within 5 ms: one delivery. */
 static void a_burst_is_one_delivery(void **state)
 {
@@ -456,6 +488,7 @@ int main(void)
         T(a_turn_begins_at_the_delivery_before),
         T(a_turn_begins_with_work),
         T(locks_are_not_work),
+        T(a_large_thing_through_a_pipe_is_one_delivery),
         T(a_burst_is_one_delivery),
         T(who_blocked_has_let_go_of_the_lock),
         T(a_horizon_is_no_start),
