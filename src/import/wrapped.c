@@ -37,6 +37,9 @@ const char *wrapped_how(const char *path, const char *head, size_t size)
         return "is compressed by bzip2: unpack it first (bzip2 -dk)";
     if (untar_recognise(head, size))
         return "is a tar archive: unpack it (tar -xf) and give the files in it";
+    if (memmem(head, size < 200 ? size : 200, "-chakra.", 8))
+        return "is an execution trace of PyTorch, which tells no times of a device: give the profiler's "
+               "(torch.profiler's export_chrome_trace)";
     /* its format is not public; an export by such a name is one */
     if ((ends(path, ".nsys-rep") || ends(path, ".qdrep")) && !(size >= 6 && !memcmp(head, "SQLite", 6)))
         return "is a report of Nsight Systems itself: export it first (nsys export --type sqlite)";

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * wrapped: files that hold what could be read, but packed in a way that is not: archives, other compressors
- * than gzip, texts in UTF-16, reports that their tool must export first. Internal to the room.
+ * than gzip, texts in UTF-16, reports that their tool must export first; and what people take for a trace. Internal
+ * to the room.
  */
 #ifndef GPUFEED_IMPORT_WRAPPED_H
 #define GPUFEED_IMPORT_WRAPPED_H

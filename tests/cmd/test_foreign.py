@@ -279,6 +279,8 @@ def test_what_another_tool_must_export_first(folder):
     assert "nsys export --type sqlite" in refused(folder / "a.nsys-rep")
     shutil.copy(put(folder, "nsys"), folder / "b.nsys-rep")
     taken(folder / "b.nsys-rep")
+    (folder / "et.json").write_text('{\n  "schema": "1.1.1-chakra.0.0.4", "pid": 279, "nodes": []}')
+    assert "export_chrome_trace" in refused(folder / "et.json")
     (folder / "a.json").write_bytes(kineto().decode().encode("utf-16"))
     assert "iconv" in refused(folder / "a.json")
 
