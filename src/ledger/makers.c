@@ -11,6 +11,8 @@
 
 /* A thread of the same process that ended a shorter wait handed over a lock, not a batch. */
 #define LOADER_NS (1 * NS_PER_MS)
+/* CPython's interpreter lock is handed over after 5 ms: who waits longer than this waits for work. */
+#define IDLE_NS (6 * NS_PER_MS)
 /* Siblings are looked for this often, or when threads came or went. */
 #define LOOK_NS (100 * NS_PER_MS)
 /* So many takes tell whether a loader keeps an order. */
@@ -91,6 +93,20 @@ static struct made_by *maker_of(struct makers *ms, uint32_t key, int64_t t)
     return m;
 }
 
+/* When a thread of the launching process began what it delivered: where its turn did, or its last long wait
+ * in a queue ended, whoever ended that (the threads of a pool hand the queue's lock on to each other). */
+static int64_t began(const struct thread *x, const struct maker *m)
+{
+    for (size_t i = waits_after(&x->waits, m->t1); i-- > x->waits.first;) {
+        const struct event_wait *w = &x->waits.item[i];
+        if (w->t_in <= m->t0)
+            break;
+        if (w->t_in <= m->t1 && w->target == TARGET_FUTEX && w->t_wake - w->t_out > IDLE_NS)
+            return w->t_wake;
+    }
+    return m->t0;
+}
+
 /* A thread of the launching process that was asked by it and soon answered, or that only handed a
  * lock over, is no loader: PyTorch's queue threads are such. Nor is one that began after the last
  * launch (a pool that reads the files of one batch): nothing of what it makes is made ahead. */
@@ -101,7 +117,8 @@ static bool only_helped(const struct makers *ms, const struct thread *th, uint32
     if (answered || known_maker(ms, key))
         return answered;
     return w->t_wake - w->t_out < LOADER_NS ||
-           (ms->launches && !launches_between(ms->launches, th, m->t0, w->t_wake));
+           (ms->launches &&
+            !launches_between(ms->launches, th, began(m->thread, m), w->t_wake));
 }
 
 /* A thread of this process may only hand on what a child process made: the wait of it that the

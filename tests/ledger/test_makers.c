@@ -169,11 +169,11 @@ static void test_a_helper_that_is_started(void **state)
 
 /* A thread of the trainer's process: asked at t0, it reads until t1, when the trainer, which has waited
  * since t0 + 1 ms, goes on. Is it a loader? */
-static bool helped(struct world *w, int64_t t0, int64_t t1)
+static bool helped(struct world *w, uint32_t asker, int64_t t0, int64_t t1)
 {
     const struct thread *th = threads_find(&w->threads, TRAINER);
     bool fresh;
-    woken(&w->threads, PIN, TRAINER, TARGET_FUTEX, t0 - 30 * MS, t0, TRAINER, TRAINER);
+    woken(&w->threads, PIN, TRAINER, TARGET_FUTEX, t0 - 30 * MS, t0, asker, TRAINER);
     reads(&w->threads, PIN, TRAINER, t0, t1);
     woken(&w->threads, TRAINER, TRAINER, TARGET_FUTEX, t0 + MS, t1, PIN, TRAINER);
     return makers_of_wake(&w->makers, th, &th->waits.item[th->waits.count - 1], &fresh) != NULL;
@@ -189,12 +189,12 @@ static void test_a_pool_is_no_loader(void **state)
     started(&w->threads, 10 * MS, PIN, TRAINER, 1);
     assert_true(launches_add(&launches, &kernel, 10 * MS));
     called(&w->threads, TRAINER, CALL_SYNC, 102 * MS, 111 * MS);
-    assert_false(helped(w, 120 * MS, 140 * MS));
+    assert_false(helped(w, TRAINER, 120 * MS, 140 * MS));
     kernel.launch_t0 = 145 * MS;
     kernel.launch_t1 = 146 * MS;
     assert_true(launches_add(&launches, &kernel, 10 * MS));
     called(&w->threads, TRAINER, CALL_SYNC, 147 * MS, 156 * MS);
-    assert_false(helped(w, 170 * MS, 190 * MS));
+    assert_false(helped(w, PIN + 5, 190 * MS, 210 * MS)); /* another of the pool passes it on */
     assert_int_equal(w->makers.totals.workers, 0);
     launches_clear(&launches);
     end(w);
