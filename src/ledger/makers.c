@@ -259,13 +259,13 @@ static const struct thread *hop_of(const struct threads *t, const struct thread 
     return hop;
 }
 
-/* When y first handed something over to hop: it may be found long after that. */
-static int64_t first_handover(const struct thread *y, const struct thread *hop, int64_t now)
+/* When y first handed something over to hop, as far as it is remembered: it may be found long after that. */
+static int64_t first_handover(const struct thread *y, const struct thread *hop)
 {
     for (size_t i = y->wakes.first; i < y->wakes.count; i++)
         if (y->wakes.item[i].tid == hop->tid)
-            return y->wakes.item[i].t < now ? y->wakes.item[i].t : now;
-    return now;
+            return y->wakes.item[i].t;
+    return INT64_MAX;
 }
 
 static bool hands_over_inside(const struct makers *ms)
@@ -292,7 +292,9 @@ void makers_find_siblings(struct makers *ms, const struct thread *th, int64_t no
             known_maker(ms, y->tid))
             continue;
         const struct thread *hop = hop_of(ms->threads, y);
-        struct made_by *m = hop ? maker_of(ms, y->tid, first_handover(y, hop, now)) : NULL;
+        int64_t first = hop ? first_handover(y, hop) : INT64_MAX;
+        /* Events are ahead of what is booked: the workers of the next epoch are not those of this one. */
+        struct made_by *m = first <= now ? maker_of(ms, y->tid, first) : NULL;
         if (m) {
             m->tid = y->tid;
             m->hop = hop->tid;

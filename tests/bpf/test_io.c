@@ -120,7 +120,7 @@ static void check_file(job_fn job, enum target target)
     struct bench b;
     struct stat st;
     char path[512];
-    int mine = 0;
+    int mine = 0, unnamed = 0;
     int fd = cold_file(path, sizeof(path), &st);
     if (fd < 0)
         skip();
@@ -130,6 +130,10 @@ static void check_file(job_fn job, enum target target)
         if (b.events[i].kind != EVENT_WAIT || w->tid != (uint32_t)b.job ||
             w->t_out < b.truth->begun || !(w->flags & WAIT_IOWAIT))
             continue;
+        if (w->target == TARGET_MEMORY) { /* a fault that waits for a page which it had begun to read */
+            unnamed++;
+            continue;
+        }
         mine++;
         assert_int_equal(w->target, target); /* the job waits for no other disk access */
         assert_true(w->channel == channel_of(&st));
@@ -137,7 +141,7 @@ static void check_file(job_fn job, enum target target)
         assert_int_equal(w->flags & WAIT_REMOTE_FS, 0);
         assert_int_equal(w->waker_tid, 0);
     }
-    assert_true(mine > 0);
+    assert_true(mine > 0 && unnamed <= mine / 5 + 1);
     bench_close(&b);
     close(fd);
 }

@@ -86,6 +86,18 @@ def test_workers_of_a_loader(start, folder):
         assert gf.evidence(j, "loader workers") == [2] and gf.evidence(j, "loader restarts") in ([0], []), j["evidence"]
 
 
+def test_a_worker_that_is_started_anew(folder):
+    """One at a time, three in all."""
+    torch()
+    r = gf.gpufeed("run", "--simulate", "-o", folder / "r.gpufeed", "--", gf.PYTHON, gf.IMAGES, "--workers", "1",
+                   "--samples", "40", "--epochs", "3", "--steps", "30", "--compute-ms", "10", "--decode-ms", "2",
+                   "--batch", "4", patience=300)
+    assert r.code == 0, r
+    j = gf.report(folder / "r.gpufeed")
+    if "chain" in r.err:
+        assert gf.evidence(j, "loader workers") == [1] and gf.evidence(j, "loader restarts") == [2], j["evidence"]
+
+
 def test_two_ranks_under_torchrun(folder):
     torch()
     (folder / "rank.py").write_text(RANK.format(images=gf.IMAGES))

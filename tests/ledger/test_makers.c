@@ -111,6 +111,24 @@ static void test_started_anew(void **state)
     end(w);
 }
 
+/* Events come ahead of what is looked at: the next epoch's worker is known while this one's still works. */
+static void test_known_ahead(void **state)
+{
+    struct world *w = begin();
+    worker(w, 10 * MS, WORKER);
+    awaited(w, 30 * MS, WORKER);
+    ended(&w->threads, 200 * MS, WORKER, WORKER);
+    worker(w, 210 * MS, OTHER);
+    made(w, 220 * MS, OTHER);
+    look(w, 150 * MS);
+    assert_int_equal(w->makers.count, 1);
+    look(w, 400 * MS);
+    assert_int_equal(w->makers.count, 2);
+    assert_int_equal(w->makers.totals.workers, 1);
+    assert_int_equal(w->makers.totals.generations, 1);
+    end(w);
+}
+
 /* One worker an epoch: each is a generation of its own. */
 static void test_one_each(void **state)
 {
@@ -226,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_found_late),
         cmocka_unit_test(test_started_anew),
+        cmocka_unit_test(test_known_ahead),
         cmocka_unit_test(test_one_each),
         cmocka_unit_test(test_forgotten),
         cmocka_unit_test(test_a_helper_that_is_started),
