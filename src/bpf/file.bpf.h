@@ -310,6 +310,58 @@ static __always_inline void epoll_ready(struct thread *t)
             FIELD(struct tcp_sock, t->sock, rcv_nxt) - FIELD(struct tcp_sock, t->sock, copied_seq);
 }
 
+/* The request that entry `i` before the next one to submit asks for. */
+static __always_inline bool read_request(struct io_ring_ctx *ring, u32 i, struct io_uring_sqe *ret)
+{
+    u32 head = FIELD(struct io_ring_ctx, ring, cached_sq_head);
+    u32 mask = FIELD(struct io_ring_ctx, ring, sq_entries) - 1, at = (head - 1 - i) & mask;
+    u32 *array = FIELD(struct io_ring_ctx, ring, sq_array);
+    u64 entries = (u64)FIELD(struct io_ring_ctx, ring, sq_sqes);
+
+    if (i >= head || !entries)
+        return false;
+    if (array)
+        bpf_probe_read_kernel(&at, sizeof(at), &array[at]);
+    return !bpf_probe_read_kernel(ret, sizeof(*ret),
+                                  (void *)(entries + (u64)(at & mask) * SQE_BYTES));
+}
+
+static __always_inline bool is_uring(struct file *file)
+{
+    struct dentry *dentry = FIELD(struct file, file, f_path.dentry);
+    char text[12] = {};
+
+    bpf_probe_read_kernel(text, sizeof(text) - 1, FIELD(struct dentry, dentry, d_name.name));
+    return text[1] == 'i' && text[3] == '_' && text[4] == 'u'; /* [io_uring] */
+}
+
+/*
+ * A thread in io_uring_enter waits for what it asked for last: that request stands for the call.
+ * Requests without a file of their own (time-outs) are passed over; registered files are not looked up.
+ */
+static __noinline int describe_uring(struct thread *t, struct task_struct *p, u64 fd)
+{
+    struct file *file = file_of(p, fd);
+    struct io_uring_sqe sqe = {};
+    struct io_ring_ctx *ring;
+    u32 call = 0;
+
+    t->flags |= BPF_OFF_URING;
+    if (!bpf_core_type_exists(struct io_ring_ctx) || !file || !is_uring(file))
+        return 0;
+    ring = FIELD(struct file, file, private_data);
+    for (u32 i = 0; i < POLL_LOOK && !call; i++)
+        if (read_request(ring, i, &sqe))
+            call = uring_call[sqe.opcode & (BPF_URING_CALLS - 1)];
+    if (!call)
+        return 0;
+    t->syscall = call;
+    file = sqe.flags & IOSQE_FIXED_FILE ? 0 : file_of(p, sqe.fd);
+    if (file)
+        describe_file(t, file);
+    return 0;
+}
+
 /* Opening or looking up a path: the file system where the walk stands. */
 static __always_inline void describe_path(struct thread *t, struct task_struct *p)
 {

@@ -234,6 +234,19 @@ struct eventfd_ctx {
     int id;
 };
 
+/* The start of it, which is the ABI. */
+struct io_uring_sqe {
+    u8 opcode, flags;
+    u16 ioprio;
+    s32 fd;
+};
+
+struct io_ring_ctx {
+    u32 *sq_array;
+    struct io_uring_sqe *sq_sqes;
+    unsigned int cached_sq_head, sq_entries;
+};
+
 struct bpf_iter_meta;
 
 struct bpf_iter__task {
@@ -248,6 +261,8 @@ struct bpf_iter__task {
 #define PF_IO_WORKER 0x00000010 /* io_uring's threads: their registers tell no system call */
 #define TASK_UNINTERRUPTIBLE 0x0002
 #define TASK_DEAD 0x0080
+#define IOSQE_FIXED_FILE 1
+#define SQE_BYTES 64
 #define AF_UNIX 1
 #define AF_INET 2
 #define AF_INET6 10

@@ -19,6 +19,7 @@
 
 /* Set by user space before loading. */
 const volatile u8 syscall_class[BPF_SYSCALLS];
+const volatile u16 uring_call[BPF_URING_CALLS]; /* the system call that does the same; 0 none */
 const volatile bool have_prev_state;  /* sched_switch hands over the state (from 5.18 on) */
 const volatile bool have_cast;        /* the kfunc bpf_rdonly_cast exists (from 6.2 on) */
 const volatile u32 short_runnable_ns; /* preemptions shorter than this are summed up */

@@ -114,6 +114,9 @@ static __always_inline void explain(struct thread *t, struct task_struct *p, u64
     case BPF_SYSCALL_PATH:
         describe_path(t, p);
         break;
+    case BPF_SYSCALL_URING:
+        describe_uring(t, p, REGS_ARG(regs, 0));
+        break;
     }
 }
 
@@ -235,7 +238,7 @@ int on_waking(u64 *ctx)
         flags = BPF_OFF_WAKE_IRQ;
         t->waker_tid = t->waker_tgid = 0;
     } else {
-        if (current->flags & PF_KTHREAD)
+        if (current->flags & (PF_KTHREAD | PF_IO_WORKER))
             flags = BPF_OFF_KTHREAD_WAKER;
         t->waker_tid = tid_of(current);
         t->waker_tgid = tgid_of(current);

@@ -47,6 +47,7 @@ enum bpf_off_flag {
     BPF_OFF_KTHREAD_WAKER = 1 << 7,
     BPF_OFF_OPEN = 1 << 8,       /* asked for by a snapshot: still off, t_in is "now" */
     BPF_OFF_WROTE = 1 << 9,      /* was on a core from t_out to t_in and filled the page cache */
+    BPF_OFF_URING = 1 << 10,     /* in io_uring_enter; syscall is what its last request does, if told */
 };
 
 /* How the first argument of a system call leads to a file; the table comes from user space. */
@@ -57,8 +58,10 @@ enum bpf_syscall_class {
     BPF_SYSCALL_SELECT, /* count and bit sets */
     BPF_SYSCALL_EPOLL,
     BPF_SYSCALL_PATH, /* the path walk tells the file system */
+    BPF_SYSCALL_URING, /* the last request of the ring in argument 0 */
 };
 #define BPF_SYSCALLS 512
+#define BPF_URING_CALLS 64 /* requests of io_uring */
 /* Set in the table beside the class: the call writes, syncs or changes files. */
 #define BPF_SYSCALL_WRITES 0x80
 
@@ -82,7 +85,7 @@ struct bpf_off {
     u32 netns; /* inode of the socket's network namespace */
     u64 fault_ino; /* file whose pages this thread put into the page cache during the wait; 0 none */
     u32 fault_dev;
-    u32 waker_kind; /* 0 user thread, 1 kernel thread */
+    u32 waker_kind; /* 0 user thread, 1 kernel thread, also one of io_uring */
     char comm[16];
 };
 

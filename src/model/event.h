@@ -66,7 +66,7 @@ enum target {
     TARGET_FAULT,  /* page fault on a file mapping */
     TARGET_WRITE,  /* write, fsync, rename on a file; also time on a core spent in that */
     TARGET_SOCKET, /* TCP or UDP */
-    TARGET_PIPE,   /* pipe, FIFO, UNIX socket, eventfd, message queue: another thread */
+    TARGET_PIPE,   /* pipe, FIFO, UNIX socket, eventfd, message queue, signal: another thread */
     TARGET_FUTEX,
     TARGET_POLL, /* several descriptors, none telling */
     TARGET_SLEEP,
@@ -85,6 +85,7 @@ enum wait_flag {
     WAIT_STORAGE_PEER = 1 << 5, /* the TCP peer is an object store or file server by name or port */
     WAIT_LOOPBACK = 1 << 6,    /* the TCP peer is on this host */
     WAIT_ROOM = 1 << 7,        /* it wrote into a pipe or UNIX socket that was full */
+    WAIT_ACCEPTED = 1 << 8,    /* the TCP peer came to a port of ours: it asks, no store does */
 };
 
 struct event_wait {
@@ -93,7 +94,7 @@ struct event_wait {
     uint32_t waker_tid, waker_tgid; /* 0: nobody known */
     uint32_t resource;              /* interned name of the thing waited for; 0 none */
     uint8_t target;                 /* enum target */
-    uint8_t flags;                  /* enum wait_flag */
+    uint16_t flags;                 /* enum wait_flag */
     uint64_t channel;               /* identity of the pipe, socket or file: equal at both ends; 0 unknown */
     uint64_t rx_bytes, tx_bytes;    /* TCP: totals of the connection at t_in */
     uint32_t rx_during;             /* TCP: bytes received from t_out to t_in */

@@ -116,7 +116,7 @@ static uint32_t intern_clean(struct resources *r, const char *text)
     return number;
 }
 
-static uint32_t unpack(uint64_t value, uint8_t *flags)
+static uint32_t unpack(uint64_t value, uint16_t *flags)
 {
     if (flags)
         *flags |= (uint8_t)(value >> FLAG_SHIFT);
@@ -160,7 +160,7 @@ static bool name_by_table(struct resources *r, uint32_t tgid, uint32_t dev, uint
 }
 
 uint32_t resource_of_dev(struct resources *r, uint32_t tgid, uint32_t dev, uint32_t magic,
-                         uint8_t *flags)
+                         uint16_t *flags)
 {
     uint64_t key = (uint64_t)magic << 32 | dev, value = 0;
     bool known = map_get(&r->by_dev, key, &value);
@@ -263,7 +263,7 @@ static uint64_t name_peer(struct resources *r, const struct resource_socket *s)
 {
     char address[INET6_ADDRSTRLEN], text[400];
     const char *host = host_of(r, s->addr);
-    uint8_t flags = 0;
+    uint16_t flags = 0;
     address_text(address, sizeof(address), s->addr);
     const char *left = !host && !is_v4(s->addr) ? "[" : "";
     const char *right = *left ? "]" : "";
@@ -279,13 +279,15 @@ static uint64_t name_peer(struct resources *r, const struct resource_socket *s)
     return intern_clean(r, text) | (uint64_t)flags << FLAG_SHIFT;
 }
 
-uint32_t resource_of_socket(struct resources *r, const struct resource_socket *s, uint8_t *flags)
+uint32_t resource_of_socket(struct resources *r, const struct resource_socket *s, uint16_t *flags)
 {
     uint64_t value;
     if (!s->port)
         return 0;
     if (flags && (is_loopback(s->addr) || memcmp(s->addr, s->local_addr, 16) == 0))
         *flags |= WAIT_LOOPBACK;
+    if (flags && is_client(s))
+        *flags |= WAIT_ACCEPTED;
     uint64_t key = mix_addr(s->addr, is_client(s) ? (uint64_t)s->local_port << 16 : s->port);
     if (!map_get(&r->by_peer, key, &value)) {
         value = name_peer(r, s);

@@ -45,9 +45,9 @@ void resources_free(struct resources *r); /* NULL is fine */
  * tgid sees it (0: gpufeed's own view). *flags gains WAIT_REMOTE_FS where it is remote or FUSE.
  */
 uint32_t resource_of_dev(struct resources *r, uint32_t tgid, uint32_t dev, uint32_t magic,
-                         uint8_t *flags);
-/* *flags gains WAIT_STORAGE_PEER and WAIT_LOOPBACK. 0 for a socket without a peer. */
-uint32_t resource_of_socket(struct resources *r, const struct resource_socket *s, uint8_t *flags);
+                         uint16_t *flags);
+/* *flags gains WAIT_STORAGE_PEER, WAIT_LOOPBACK and WAIT_ACCEPTED. 0 for a socket without a peer. */
+uint32_t resource_of_socket(struct resources *r, const struct resource_socket *s, uint16_t *flags);
 /* A character device: *accelerator tells whether it is a GPU's node; 0 for ttys, null and such. */
 uint32_t resource_of_chardev(struct resources *r, uint32_t rdev, bool *accelerator, bool *fuse);
 

@@ -346,7 +346,7 @@ static void count_bytes(struct sampler *s, const struct sampler_what *w, struct 
 }
 
 static void emit_wait(struct sampler *s, struct sampler_thread *t, const struct sampler_piece *x,
-                      const struct sampler_what *w, uint8_t flags, const struct sampler_sink *k)
+                      const struct sampler_what *w, uint16_t flags, const struct sampler_sink *k)
 {
     struct event e = {.kind = EVENT_WAIT};
     e.wait = (struct event_wait){
@@ -359,7 +359,7 @@ static void emit_wait(struct sampler *s, struct sampler_thread *t, const struct 
         .resource = w->resource,
         .target = w->target,
         .channel = w->channel,
-        .flags = (uint8_t)(w->flags | flags | WAIT_SAMPLED),
+        .flags = (uint16_t)(w->flags | flags | WAIT_SAMPLED),
     };
     if (x->t_in <= x->t_out)
         return;
@@ -370,7 +370,7 @@ static void emit_wait(struct sampler *s, struct sampler_thread *t, const struct 
 }
 
 /* The wait that was open when it was last seen. */
-static void emit_open(struct sampler *s, struct sampler_thread *t, int64_t until, uint8_t flags,
+static void emit_open(struct sampler *s, struct sampler_thread *t, int64_t until, uint16_t flags,
                       const struct sampler_sink *k)
 {
     struct sampler_piece x = {t->clock.t_out, until, until, SAMPLER_ENDED, t->clock.last};

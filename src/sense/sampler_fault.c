@@ -76,7 +76,7 @@ static struct sampler_what common_resource(const struct fault *l, const struct m
     struct sampler_what w = {.target = TARGET_FAULT};
     bool first = true;
     for (size_t i = 0; i < count; i++) {
-        uint8_t flags = 0;
+        uint16_t flags = 0;
         if (list[i].code != code)
             continue;
         uint32_t r = sampler_names_path(l->s, l->p, list[i].path, &flags, l->now);

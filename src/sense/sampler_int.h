@@ -29,7 +29,7 @@
 /* What a thread is blocked on. Two are the same wait when target, resource, channel are. */
 struct sampler_what {
     uint8_t target; /* enum target */
-    uint8_t flags;  /* enum wait_flag */
+    uint16_t flags;  /* enum wait_flag */
     uint32_t resource;
     uint64_t channel;
     uint64_t socket; /* inode of a TCP socket: its byte counts can be asked; 0 none */
@@ -49,7 +49,7 @@ struct sampler_proc {
     uint64_t netns, mntns;
     char folder[128]; /* of the last path that was named, and its name */
     uint32_t folder_resource;
-    uint8_t folder_flags;
+    uint16_t folder_flags;
     int64_t folder_read;
     int64_t threads_read, ends_read, maps_read, born;
     uint64_t link_count;       /* of /proc/PID/task: changes with the number of threads */
@@ -167,7 +167,7 @@ void sampler_fault_find(struct sampler *s, struct sampler_proc *p, const struct 
 
 /* names: the resource on which an absolute path of process p lies; 0 unknown */
 uint32_t sampler_names_path(struct sampler *s, struct sampler_proc *p, const char *path,
-                            uint8_t *flags, int64_t now);
+                            uint16_t *flags, int64_t now);
 void sampler_names_clear(struct sampler *s);
 
 /* socket: NULL when descriptor fd of p is no TCP or UNIX socket that can be seen */

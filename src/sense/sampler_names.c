@@ -36,7 +36,7 @@ static struct sampler_mounts *table_of(struct sampler *s, const struct sampler_p
 }
 
 uint32_t sampler_names_path(struct sampler *s, struct sampler_proc *p, const char *path,
-                            uint8_t *flags, int64_t now)
+                            uint16_t *flags, int64_t now)
 {
     const char *slash = strrchr(path, '/');
     size_t n = slash ? (size_t)(slash - path) : 0;

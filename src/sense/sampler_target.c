@@ -392,6 +392,9 @@ static void call_target(const struct look *l, const struct procfs_syscall *c)
     case SYSCALL_SLEEP:
         l->w->target = TARGET_SLEEP;
         break;
+    case SYSCALL_SIGNAL: /* of a child or another thread, or of a timer: nobody knows yet */
+        l->w->target = TARGET_PIPE;
+        break;
     case SYSCALL_CHILD:
         l->w->target = TARGET_CHILD;
         break;

@@ -3,6 +3,7 @@
 
 #include "bpf/wait.h"
 
+#include <linux/io_uring.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 
@@ -103,7 +104,7 @@ static const struct syscall_row rows[BPF_SYSCALLS] = {
     ROW(poll, POLL, POLL)
     ROW(select, POLL, SELECT)
     ROW(epoll_wait, POLL, EPOLL)
-    ROW(pause, SLEEP, NONE)
+    ROW(pause, SIGNAL, NONE)
     ROW(vfork, CHILD, NONE)
 #endif
     ROW(futex, FUTEX, NONE)
@@ -120,8 +121,8 @@ static const struct syscall_row rows[BPF_SYSCALLS] = {
     ROW(mq_timedsend, QUEUE, NONE)
     ROW(nanosleep, SLEEP, NONE)
     ROW(clock_nanosleep, SLEEP, NONE)
-    ROW(rt_sigtimedwait, SLEEP, NONE)
-    ROW(rt_sigsuspend, SLEEP, NONE)
+    ROW(rt_sigtimedwait, SIGNAL, NONE)
+    ROW(rt_sigsuspend, SIGNAL, NONE)
     ROW(wait4, CHILD, NONE)
     ROW(waitid, CHILD, NONE)
     ROW(mmap, MEMORY, NONE)
@@ -133,6 +134,27 @@ static const struct syscall_row rows[BPF_SYSCALLS] = {
     ROW(mlock2, MEMORY, NONE)
     ROW(brk, MEMORY, NONE)
     ROW(ioctl, IOCTL, FD)
+    ROW(io_uring_enter, UNKNOWN, URING)
+};
+
+static const uint16_t uring_calls[BPF_URING_CALLS] = {
+    [IORING_OP_READV] = SYS_readv,
+    [IORING_OP_WRITEV] = SYS_writev,
+    [IORING_OP_FSYNC] = SYS_fsync,
+    [IORING_OP_READ_FIXED] = SYS_pread64, /* read is number 0 on x86-64 */
+    [IORING_OP_WRITE_FIXED] = SYS_pwrite64,
+    [IORING_OP_POLL_ADD] = SYS_ppoll,
+    [IORING_OP_SYNC_FILE_RANGE] = SYS_sync_file_range,
+    [IORING_OP_SENDMSG] = SYS_sendmsg,
+    [IORING_OP_RECVMSG] = SYS_recvmsg,
+    [IORING_OP_ACCEPT] = SYS_accept4,
+    [IORING_OP_CONNECT] = SYS_connect,
+    [IORING_OP_FALLOCATE] = SYS_fallocate,
+    [IORING_OP_READ] = SYS_pread64,
+    [IORING_OP_WRITE] = SYS_pwrite64,
+    [IORING_OP_SEND] = SYS_sendto,
+    [IORING_OP_RECV] = SYS_recvfrom,
+    [IORING_OP_SPLICE] = SYS_splice,
 };
 
 static const struct syscall_row *row_of(long number)
@@ -149,4 +171,9 @@ enum syscall_kind syscall_kind(long number)
 uint8_t syscall_class(long number)
 {
     return row_of(number)->class;
+}
+
+uint16_t syscall_of_uring(unsigned opcode)
+{
+    return opcode < BPF_URING_CALLS ? uring_calls[opcode] : 0;
 }

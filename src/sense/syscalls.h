@@ -20,6 +20,7 @@ enum syscall_kind {
     SYSCALL_LOCK,  /* file and System V locks: freed by another thread */
     SYSCALL_QUEUE, /* message queues */
     SYSCALL_SLEEP,
+    SYSCALL_SIGNAL, /* pause, sigsuspend, sigwait */
     SYSCALL_CHILD,
     SYSCALL_MEMORY, /* mmap, munmap, brk: the address space's lock, or memory */
     SYSCALL_IOCTL,
@@ -28,5 +29,7 @@ enum syscall_kind {
 enum syscall_kind syscall_kind(long number);
 /* enum bpf_syscall_class of bpf/wait.h. */
 uint8_t syscall_class(long number);
+/* The system call that does what this request of io_uring does; 0: none, or it waits for no file. */
+uint16_t syscall_of_uring(unsigned opcode);
 
 #endif

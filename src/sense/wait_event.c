@@ -5,6 +5,7 @@
 #include "sense/syscalls.h"
 
 #include <string.h>
+#include <sys/syscall.h>
 
 static bool has_socket(const struct bpf_off *o)
 {
@@ -82,6 +83,13 @@ static bool woken_by_sibling(const struct bpf_off *o)
     return o->waker_tgid == o->tgid && !(o->flags & (BPF_OFF_WAKE_IRQ | BPF_OFF_KTHREAD_WAKER));
 }
 
+/* Nobody's business but a timer's, unless another thread sent the signal that ended it. */
+static enum target of_signal(const struct bpf_off *o)
+{
+    bool sent = o->waker_tid && o->t_wake && !(o->flags & (BPF_OFF_WAKE_IRQ | BPF_OFF_KTHREAD_WAKER));
+    return sent ? TARGET_PIPE : TARGET_SLEEP;
+}
+
 static enum target of_call(struct event_wait *w, const struct bpf_off *o, struct resources *r)
 {
     switch (syscall_kind(o->syscall)) {
@@ -99,7 +107,7 @@ static enum target of_call(struct event_wait *w, const struct bpf_off *o, struct
         return of_file(w, o, r, TARGET_UNKNOWN, TARGET_UNKNOWN);
     case SYSCALL_POLL:
         return of_file(w, o, r, TARGET_POLL,
-                       o->flags & BPF_OFF_MULTI || o->file_kind ? TARGET_POLL : TARGET_SLEEP);
+                       o->flags & BPF_OFF_MULTI || o->file_kind ? TARGET_POLL : of_signal(o));
     case SYSCALL_LOCK: /* a lock over the network is the file server's business */
         return of_file(w, o, r, fs_magic_remote(o->fs_magic) ? TARGET_FILE : TARGET_FUTEX,
                        TARGET_FUTEX);
@@ -109,6 +117,8 @@ static enum target of_call(struct event_wait *w, const struct bpf_off *o, struct
         return TARGET_PIPE;
     case SYSCALL_SLEEP:
         return TARGET_SLEEP;
+    case SYSCALL_SIGNAL:
+        return of_signal(o);
     case SYSCALL_CHILD:
         return TARGET_CHILD;
     case SYSCALL_MEMORY:
@@ -153,6 +163,13 @@ static void use_daemon(struct event_wait *w, const struct bpf_off *o, struct map
     }
 }
 
+/* Of io_uring's requests these alone may be a disk's; the kernel counts a wait for any of them as one. */
+static bool reads_or_writes(long call)
+{
+    return call == SYS_pread64 || call == SYS_readv || call == SYS_pwrite64 || call == SYS_writev ||
+           call == SYS_fsync;
+}
+
 void wait_event_fill(struct event_wait *ret, const struct bpf_off *o, struct resources *r,
                      struct map *daemons)
 {
@@ -162,7 +179,7 @@ void wait_event_fill(struct event_wait *ret, const struct bpf_off *o, struct res
     w.t_wake = woken ? (int64_t)o->t_wake : w.t_in;
     if (o->flags & BPF_OFF_OPEN)
         w.flags |= WAIT_OPEN_END;
-    if (o->flags & BPF_OFF_IOWAIT)
+    if (o->flags & BPF_OFF_IOWAIT && !(o->flags & BPF_OFF_URING && !reads_or_writes(o->syscall)))
         w.flags |= WAIT_IOWAIT;
     if (o->flags & (BPF_OFF_WAKE_IRQ | BPF_OFF_KTHREAD_WAKER)) {
         w.flags |= WAIT_WAKER_IRQ;

@@ -165,6 +165,8 @@ static int load_once(struct wait_load *l, const struct btf *btf, const struct wa
         return errno;
     for (long i = 0; i < BPF_SYSCALLS; i++)
         skel->rodata->syscall_class[i] = class_of(i);
+    for (unsigned i = 0; i < BPF_URING_CALLS; i++)
+        skel->rodata->uring_call[i] = syscall_of_uring(i);
     skel->rodata->have_prev_state = has_switch_state(btf) && !o->as_old;
     skel->rodata->have_cast = cast;
     skel->rodata->short_runnable_ns = SHORT_RUNNABLE_NS;

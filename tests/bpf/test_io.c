@@ -14,6 +14,7 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -28,6 +29,7 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
@@ -102,6 +104,89 @@ static void job_read(struct truth *truth, void *arg)
     for (int i = 0; i < FILE_PAGES; i += 8)
         if (pread(fd, page, sizeof(page), (off_t)i * 4096) != sizeof(page))
             _exit(1);
+}
+
+/* ---- io_uring, by its bare system calls ---- */
+
+struct uring {
+    int fd;
+    unsigned *tail, *mask, *array, *cq_head, *cq_tail;
+    struct io_uring_sqe *sqe;
+};
+
+static bool uring_open(struct uring *u)
+{
+    struct io_uring_params p = {0};
+    u->fd = (int)syscall(SYS_io_uring_setup, 4, &p);
+    if (u->fd < 0)
+        return false;
+    char *sq = mmap(NULL, p.sq_off.array + p.sq_entries * sizeof(unsigned), PROT_READ | PROT_WRITE,
+                    MAP_SHARED, u->fd, IORING_OFF_SQ_RING);
+    char *cq = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe),
+                    PROT_READ | PROT_WRITE, MAP_SHARED, u->fd, IORING_OFF_CQ_RING);
+    u->sqe = mmap(NULL, p.sq_entries * sizeof(*u->sqe), PROT_READ | PROT_WRITE, MAP_SHARED, u->fd,
+                  IORING_OFF_SQES);
+    if (sq == MAP_FAILED || cq == MAP_FAILED || (void *)u->sqe == MAP_FAILED)
+        return false;
+    u->tail = (unsigned *)(sq + p.sq_off.tail);
+    u->mask = (unsigned *)(sq + p.sq_off.ring_mask);
+    u->array = (unsigned *)(sq + p.sq_off.array);
+    u->cq_head = (unsigned *)(cq + p.cq_off.head);
+    u->cq_tail = (unsigned *)(cq + p.cq_off.tail);
+    return true;
+}
+
+/* One request, and the wait for it. */
+static void uring_do(struct uring *u, unsigned opcode, int fd, void *to, unsigned size, off_t at)
+{
+    unsigned i = *u->tail & *u->mask;
+    u->sqe[i] = (struct io_uring_sqe){.opcode = (__u8)opcode, .fd = fd, .len = size,
+                                      .addr = (uintptr_t)to, .off = (__u64)at};
+    u->array[i] = i;
+    __atomic_store_n(u->tail, *u->tail + 1, __ATOMIC_RELEASE);
+    if (syscall(SYS_io_uring_enter, u->fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0)
+        _exit(1);
+    while (__atomic_load_n(u->cq_tail, __ATOMIC_ACQUIRE) == *u->cq_head)
+        if (syscall(SYS_io_uring_enter, u->fd, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0)
+            _exit(1);
+    ++*u->cq_head;
+}
+
+static void job_uring_read(struct truth *truth, void *arg)
+{
+    char page[4096];
+    struct uring u;
+    int fd = *(int *)arg;
+    posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+    if (!uring_open(&u))
+        _exit(1);
+    for (int i = 0; i < FILE_PAGES; i += 8)
+        uring_do(&u, IORING_OP_READ, fd, page, sizeof(page), (off_t)i * 4096);
+}
+
+/* Another process sends, after a while. */
+static void job_uring_recv(struct truth *truth, void *arg)
+{
+    int ends[2];
+    char byte = 1;
+    struct uring u;
+    if (!uring_open(&u) || socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+        _exit(1);
+    if (!fork()) {
+        nap(NAP_NS);
+        _exit(write(ends[1], &byte, 1) != 1);
+    }
+    uring_do(&u, IORING_OP_RECV, ends[0], &byte, 1, 0);
+    wait(NULL);
+}
+
+static bool uring_there(void)
+{
+    struct io_uring_params p = {0};
+    int fd = (int)syscall(SYS_io_uring_setup, 4, &p);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
 }
 
 static void job_sync(struct truth *truth, void *arg)
@@ -543,12 +628,55 @@ static void test_driver_calls(void **state)
     bench_close(&b);
 }
 
+static void test_uring_names_the_file(void **state)
+{
+    (void)state;
+    if (!uring_there())
+        skip();
+    int64_t mine = 0, other = 0;
+    struct bench b;
+    struct stat st;
+    char path[512];
+    int fd = cold_file(path, sizeof(path), &st);
+    if (fd < 0)
+        skip();
+    bench_run(&b, job_uring_read, &fd);
+    for (size_t i = 0; i < b.count; i++) {
+        const struct event_wait *w = &b.events[i].wait;
+        if (b.events[i].kind != EVENT_WAIT || w->tid != (uint32_t)b.job || w->t_out < b.truth->begun)
+            continue;
+        bool told = w->target == TARGET_FILE && w->channel == channel_of(&st);
+        mine += told ? w->t_wake - w->t_out : 0;
+        other += w->target == TARGET_UNKNOWN ? w->t_wake - w->t_out : 0;
+    }
+    assert_true(mine > 0 && other < mine); /* the kernel's iowait is not asked: not all have it */
+    bench_close(&b);
+    close(fd);
+}
+
+/* The kernel counts it as a wait for a disk. */
+static void test_uring_of_a_socket_is_no_disk(void **state)
+{
+    struct bench b;
+    (void)state;
+    if (!uring_there())
+        skip();
+    bench_run(&b, job_uring_recv, NULL);
+    const struct event_wait *w = bench_longest(&b, (uint32_t)b.job, TARGET_PIPE);
+    assert_non_null(w);
+    assert_about(w->t_wake - w->t_out, NAP_NS);
+    assert_int_equal(w->flags & WAIT_IOWAIT, 0);
+    bench_close(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fault_names_the_mapped_file),
         cmocka_unit_test(test_read_names_the_file),
         cmocka_unit_test(test_fsync_is_a_write),
+        cmocka_unit_test(test_uring_names_the_file),
+        cmocka_unit_test(test_uring_of_a_socket_is_no_disk),
         cmocka_unit_test(test_recv),
         cmocka_unit_test(test_recv_with_interrupts_counted),
         cmocka_unit_test(test_poll),

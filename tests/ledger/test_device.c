@@ -230,7 +230,7 @@ static int on_fact(void *arg, const struct fact *f)
     return 0;
 }
 
-static void waited(uint32_t tid, enum target target, int64_t t_out, int64_t t_wake, uint8_t flags)
+static void waited(uint32_t tid, enum target target, int64_t t_out, int64_t t_wake, uint16_t flags)
 {
     struct event e = {.kind = EVENT_WAIT,
                       .wait = {.t_out = t_out,

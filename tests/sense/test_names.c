@@ -297,7 +297,7 @@ static void test_file_systems(void **state)
     names_open(&n, NULL);
     for (int pass = 0; pass < 2; pass++) /* asked, then from the cache */
         for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
-            uint8_t flags = 0;
+            uint16_t flags = 0;
             uint32_t number = resource_of_dev(n.r, 0, want[i].dev, 0, &flags);
             assert_string_equal(intern_text(&n.texts, number), want[i].name);
             assert_int_equal(flags, want[i].remote ? WAIT_REMOTE_FS : 0);
@@ -308,7 +308,7 @@ static void test_file_systems(void **state)
 static void test_mount_of_another_namespace(void **state)
 {
     struct names n;
-    uint8_t flags = 0;
+    uint16_t flags = 0;
     names_open(&n, NULL);
     uint32_t number = resource_of_dev(n.r, 77, DEV(0, 99), FS_MAGIC_FUSE, &flags);
     assert_string_equal(intern_text(&n.texts, number), "fuse:gcsfuse /inner");
@@ -319,7 +319,7 @@ static void test_mount_of_another_namespace(void **state)
 static void test_unmounted_and_late_mounts(void **state)
 {
     struct names n;
-    uint8_t flags = 0;
+    uint16_t flags = 0;
     names_open(&n, NULL);
     uint32_t number = resource_of_dev(n.r, 0, DEV(0, 200), FS_MAGIC_FUSE, &flags);
     assert_string_equal(intern_text(&n.texts, number), "fuse");
@@ -351,10 +351,10 @@ static struct resource_socket v4(const char *peer, uint16_t port, uint16_t local
 }
 
 static void assert_peer(struct names *n, const struct resource_socket *s, const char *want,
-                        uint8_t want_flags)
+                        uint16_t want_flags)
 {
     for (int pass = 0; pass < 2; pass++) {
-        uint8_t flags = 0;
+        uint16_t flags = 0;
         assert_string_equal(intern_text(&n->texts, resource_of_socket(n->r, s, &flags)), want);
         assert_int_equal(flags, want_flags);
     }

@@ -219,7 +219,7 @@ struct task {
     int64_t target_ns[TARGET_COUNT];
     int64_t waker_ns[TASKS + 1]; /* by index of the waker's process; last: nobody */
     uint64_t channel, rx, during;
-    uint8_t flags;
+    uint16_t flags;
     char resource[64];
 };
 

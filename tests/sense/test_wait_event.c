@@ -89,10 +89,12 @@ static void test_targets(void **state)
         {SYS_getdents64, BPF_FILE_REGULAR, TARGET_FILE},
         {SYS_ppoll, BPF_FILE_TCP, TARGET_SOCKET},
         {SYS_ppoll, BPF_FILE_PIPE, TARGET_PIPE},
-        {SYS_ppoll, BPF_FILE_NONE, TARGET_SLEEP},
+        {SYS_ppoll, BPF_FILE_NONE, TARGET_PIPE},
         {SYS_epoll_pwait, BPF_FILE_EPOLL, TARGET_POLL},
         {SYS_futex, BPF_FILE_NONE, TARGET_FUTEX},
         {SYS_clock_nanosleep, BPF_FILE_NONE, TARGET_SLEEP},
+        {SYS_rt_sigsuspend, BPF_FILE_NONE, TARGET_PIPE}, /* thread 9 sent it */
+        {SYS_rt_sigtimedwait, BPF_FILE_NONE, TARGET_PIPE},
         {SYS_wait4, BPF_FILE_NONE, TARGET_CHILD},
         {SYS_flock, BPF_FILE_REGULAR, TARGET_FUTEX},
         {SYS_msgrcv, BPF_FILE_NONE, TARGET_PIPE},
@@ -111,6 +113,44 @@ static void test_targets(void **state)
         assert_int_equal(w.waker_tid, 9);
         assert_int_equal(w.t_wake, 200);
     }
+    made_close(&m);
+}
+
+/* A timer's signal, or a time-out, is sleep. */
+static void test_nobody_s_signal(void **state)
+{
+    static const long calls[] = {SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_ppoll};
+    struct made m;
+    made_open(&m);
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        struct bpf_off o = off(calls[i], BPF_FILE_NONE);
+        o.flags = BPF_OFF_WAKE_IRQ;
+        assert_int_equal(fill(&m, &o).target, TARGET_SLEEP);
+        o.flags = 0;
+        o.waker_tid = o.waker_tgid = 0;
+        assert_int_equal(fill(&m, &o).target, TARGET_SLEEP);
+    }
+    made_close(&m);
+}
+
+/* The kernel counts every wait for io_uring as one for a disk. */
+static void test_io_uring(void **state)
+{
+    struct made m;
+    made_open(&m);
+    struct bpf_off o = off(SYS_recvfrom, BPF_FILE_TCP);
+    o.flags = BPF_OFF_IOWAIT | BPF_OFF_URING;
+    struct event_wait w = fill(&m, &o);
+    assert_int_equal(w.target, TARGET_SOCKET);
+    assert_int_equal(w.flags & WAIT_IOWAIT, 0);
+    o = off(SYS_pread64, BPF_FILE_NONE); /* a registered file */
+    o.flags = BPF_OFF_IOWAIT | BPF_OFF_URING;
+    assert_true(fill(&m, &o).flags & WAIT_IOWAIT);
+    o = off(SYS_io_uring_enter, BPF_FILE_NONE); /* what it waits for is not known */
+    o.flags = BPF_OFF_IOWAIT | BPF_OFF_URING;
+    w = fill(&m, &o);
+    assert_int_equal(w.target, TARGET_UNKNOWN);
+    assert_int_equal(w.flags & WAIT_IOWAIT, 0);
     made_close(&m);
 }
 
@@ -411,6 +451,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_targets),
+        cmocka_unit_test(test_nobody_s_signal),
+        cmocka_unit_test(test_io_uring),
         cmocka_unit_test(test_time_on_a_core_that_filled_a_file),
         cmocka_unit_test(test_wakers_nobody_may_name),
         cmocka_unit_test(test_faults_and_memory),
