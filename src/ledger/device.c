@@ -6,6 +6,7 @@
 #include "ledger/admit.h"
 #include "ledger/foreign.h"
 #include "ledger/gap.h"
+#include "ledger/late.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,7 +174,14 @@ static void keep_chain(struct device *d, const struct gap *gap)
     struct shares parts;
     shares_clear(&parts);
     enum evidence evidence;
+    struct late late;
     gap_explain(d->threads, d->names, gap, &parts, &evidence, &links);
+    late_explain(d->threads, d->names, gap, &parts, &late);
+    if (late.rank && links.count == 1) { /* it told of what has moved since */
+        links.count = 0;
+        walk_tell_largest(&links, gap->thread, &parts, d->names);
+    }
+    late_tell(&links, &late, d->names);
     int most = shares_largest(&parts);
     d->longest_window = d->account.window;
     d->longest = (struct chain_example){.t0 = gap->t0, .ns = ns, .accelerator = d->number,
@@ -211,6 +219,21 @@ static void keep_comm(struct device *d, int64_t t0, int64_t ns)
              unit_format_ns(time, sizeof(time), ns));
 }
 
+static void add_late(struct device *d, const struct late *late)
+{
+    int i = 0;
+    if (!late->rank)
+        return;
+    while (i < d->late_ranks && d->late[i].tid != late->rank->tid)
+        i++;
+    if (i == LATE_RANKS_MAX)
+        return;
+    if (i == d->late_ranks)
+        d->late[d->late_ranks++] = (struct late_rank){.tid = late->rank->tid};
+    for (int p = 0; p < late->did.count; p++) /* which file or disk it was is not told */
+        shares_add(&d->late[i].did, late->did.part[p].cause, 0, late->did.part[p].ns);
+}
+
 static void book_held(struct device *d, int64_t t0, int64_t t1, const struct event_span *next,
                       uint32_t pid)
 {
@@ -227,6 +250,9 @@ static void book_held(struct device *d, int64_t t0, int64_t t1, const struct eve
     gap.ended_by_copy_call = next && next->kind == SPAN_COPY && next->host_copy && next->pageable;
     keep_chain(d, &gap);
     gap_explain(d->threads, d->names, &gap, &parts, &evidence, NULL);
+    struct late late;
+    late_explain(d->threads, d->names, &gap, &parts, &late);
+    add_late(d, &late);
     d->sums.gaps++;
     d->sums.gap_ns += t1 - t0;
     count_unexplained(d, &gap, next);

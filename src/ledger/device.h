@@ -12,6 +12,7 @@
 
 #define HOLDERS_MAX 64
 #define STEPPERS_MAX 8
+#define LATE_RANKS_MAX 8 /* the ones seen first; late-peer rows hold all */
 
 /* From `t` on the device is held (pid of one holder) or not (0). */
 struct hold {
@@ -35,6 +36,12 @@ struct device_sums {
     int64_t late_ns;       /* launched work did not begin ... */
     int64_t late_first_ns; /* ... the first that is told of its stream */
     int64_t awaited_ns;    /* foreign.h */
+};
+
+/* A rank that came late to what this device's threads waited for. */
+struct late_rank {
+    uint32_t tid; /* its launching thread */
+    struct shares did;
 };
 
 struct device {
@@ -62,6 +69,8 @@ struct device {
     int64_t pending_launch; /* calls_only: the first launch since; INT64_MIN none */
     int64_t pending_launch_end;
     struct device_sums sums;
+    struct late_rank late[LATE_RANKS_MAX];
+    int late_ranks;
 };
 
 void device_init(struct device *d, uint32_t number);

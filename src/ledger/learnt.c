@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/unit.h"
 #include "ledger/admit.h"
+#include "ledger/ledger.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -199,6 +200,37 @@ static void tell_device(struct telling *t, const struct device *d)
     }
 }
 
+/* The device that a thread launches on; -1: none. */
+static int device_of(struct device *const *devices, int count, uint32_t tid)
+{
+    for (int i = 0; i < count; i++)
+        for (int s = 0; devices[i] && s < devices[i]->steppers; s++)
+            if (steps_tid(devices[i]->stepper[s]) == tid)
+                return i;
+    return -1;
+}
+
+/* What the ranks did that others waited for, of all devices that did. */
+static void tell_late(struct telling *t, struct device *const *devices, int count)
+{
+    struct shares did[LEDGER_DEVICES_MAX] = {0};
+    for (int i = 0; i < count; i++)
+        for (int r = 0; devices[i] && r < devices[i]->late_ranks; r++) {
+            const struct late_rank *l = &devices[i]->late[r];
+            int late = device_of(devices, count, l->tid);
+            for (int p = 0; late >= 0 && p < l->did.count; p++)
+                shares_add(&did[late], l->did.part[p].cause, 0, l->did.part[p].ns);
+        }
+    for (int i = 0; i < count; i++)
+        for (int p = 0; p < did[i].count; p++) {
+            char subject[16];
+            enum cause c = did[i].part[p].cause;
+            snprintf(subject, sizeof(subject), "%d", i);
+            tell(t, "late", subject, c == CAUSE_NONE ? "compute" : cause_name(c),
+                 unit_seconds(did[i].part[p].ns), "s");
+        }
+}
+
 /* One loader per launching thread; ranks have alike ones: the largest speaks. */
 static void tell_loader(struct telling *t, struct device *const *devices, int count)
 {
@@ -236,6 +268,7 @@ int learnt_facts(const struct learnt *l, const struct intern *names,
     for (int i = 0; i < count; i++)
         if (devices[i])
             tell_device(&t, devices[i]);
+    tell_late(&t, devices, count);
     tell_loader(&t, devices, count);
     return t.rc;
 }

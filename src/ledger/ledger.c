@@ -97,8 +97,9 @@ static bool push_span(struct ledger *l, const struct event_span *e)
     if (!d || e->t1 < e->t0)
         return false;
     struct thread *th = e->tid ? threads_get(&l->threads, e->tid, e->pid) : NULL;
+    if (th && !threads_launch(&l->threads, th))
+        return false;
     if (th) {
-        th->launches = true;
         if (e->launch_t0 && e->launch_t0 < th->first_launch)
             th->first_launch = e->launch_t0;
     }
@@ -118,7 +119,8 @@ static bool push_call(struct ledger *l, const struct event_call *e)
     if (!th)
         return false;
     if (e->kind == CALL_LAUNCH || e->kind == CALL_COPY) {
-        th->launches = true;
+        if (!threads_launch(&l->threads, th))
+            return false;
         th->first_launch = e->t0 < th->first_launch ? e->t0 : th->first_launch;
     }
     struct device *d = e->device == UINT32_MAX ? NULL : device_of(l, e->device);

@@ -29,6 +29,8 @@ void threads_clear(struct threads *t)
     map_clear(&t->peer_rx);
     map_clear(&t->peer_tx);
     map_clear(&t->channels);
+    map_clear(&t->joined);
+    map_clear(&t->launchers);
     map_clear(&t->makers);
     map_clear(&t->writers);
     *t = (struct threads){0};
@@ -120,10 +122,48 @@ bool threads_closed(struct threads *t, const struct event_closed *e)
     return !e->resource || add_to_peer(t, e->resource, rx, tx);
 }
 
+static uint64_t pair_key(uint32_t a, uint32_t b)
+{
+    return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+}
+
+static bool remember_end(struct threads *t, uint32_t end[2], uint32_t tgid)
+{
+    if (!end[0])
+        end[0] = tgid;
+    if (end[0] == tgid || end[1])
+        return true;
+    end[1] = tgid;
+    return map_put(&t->joined, pair_key(end[0], tgid), 1);
+}
+
 static bool remember_socket(struct threads *t, const struct event_wait *e)
 {
     const struct event_closed so_far = {e->t_in, e->channel, e->resource, e->rx_bytes, e->tx_bytes};
-    return threads_closed(t, &so_far);
+    uint64_t index;
+    return threads_closed(t, &so_far) &&
+           (!map_get(&t->sockets, e->channel, &index) ||
+            remember_end(t, t->totals[index].end, e->tgid));
+}
+
+bool threads_launch(struct threads *t, struct thread *th)
+{
+    if (th->launches)
+        return true;
+    th->launches = true;
+    return map_get(&t->launchers, th->tgid, NULL) || map_put(&t->launchers, th->tgid, th->tid);
+}
+
+const struct thread *threads_rank(const struct threads *t, uint64_t channel, uint32_t tgid)
+{
+    uint64_t index, tid;
+    if (!channel || !map_get(&t->sockets, channel, &index))
+        return NULL;
+    const uint32_t *end = t->totals[index].end;
+    if (end[0] != tgid && end[1] != tgid)
+        return NULL;
+    uint32_t other = end[0] == tgid ? end[1] : end[0];
+    return other && map_get(&t->launchers, other, &tid) ? threads_find(t, (uint32_t)tid) : NULL;
 }
 
 void threads_socket(const struct threads *t, const struct event_wait *w, uint64_t *rx, uint64_t *tx)
@@ -213,6 +253,13 @@ bool threads_maker(const struct threads *t, uint32_t tgid, const struct thread *
     *ret_maker = threads_find(t, (uint32_t)(pair >> 32));
     *ret_hop = threads_find(t, (uint32_t)pair);
     return *ret_maker && *ret_hop;
+}
+
+bool threads_joined(const struct threads *t, uint32_t tgid, const struct thread *y)
+{
+    uint64_t tid;
+    return y->tgid != tgid && map_get(&t->launchers, y->tgid, &tid) && tid == y->tid &&
+           map_get(&t->joined, pair_key(tgid, y->tgid), NULL);
 }
 
 static uint64_t writer_key(uint64_t channel, uint32_t tgid)

@@ -60,11 +60,14 @@ struct threads {
     struct map sockets;  /* channel -> index of totals */
     struct socket_total {
         uint64_t rx, tx;
+        uint32_t end[2]; /* the first two processes that waited on it; 0 none yet */
     } *totals; /* owned */
     size_t total_count, total_cap;
     struct map peer_rx, peer_tx; /* resource -> bytes over all connections to it */
     struct map channels; /* channel -> 1: its holders are known */
     struct map writers;  /* hash of (channel, tgid) -> 1: that process can write to it */
+    struct map joined;    /* tgids of both ends of some connection, the lower one << 32 -> 1 */
+    struct map launchers; /* tgid -> tid of the thread of it that launched first */
     struct map makers;   /* tgid -> tid of the maker << 32 | tid that it hands over to */
     size_t waits_held;
     uint64_t forgotten; /* waits dropped before their time to stay in bounds */
@@ -82,6 +85,13 @@ bool threads_change(struct threads *t, const struct event_thread *e);
 bool threads_wait(struct threads *t, const struct event_wait *e);
 bool threads_call(struct threads *t, const struct event_call *e);
 bool threads_op(struct threads *t, const struct event_op *e);
+/* The thread asks a device for work. false: out of memory. */
+bool threads_launch(struct threads *t, struct thread *th);
+/* The launching thread of the other process on this machine that waits on that connection, as ranks
+ * do; NULL: no other is seen, or it does not launch. */
+const struct thread *threads_rank(const struct threads *t, uint64_t channel, uint32_t tgid);
+/* Is y the launching thread of another process that has a connection with tgid? */
+bool threads_joined(const struct threads *t, uint32_t tgid, const struct thread *y);
 /* Which thread of a process makes its deliveries, and which one it wakes with them. */
 void threads_set_maker(struct threads *t, const struct thread *maker, const struct thread *hop);
 bool threads_maker(const struct threads *t, uint32_t tgid, const struct thread **ret_maker,

@@ -378,9 +378,33 @@ static void what_a_tcp_peer_is(void **state)
     assert_int_equal(socket_cause(TRAINER, TRAINER, ring), CAUSE_NETWORK);
     ring.flags = WAIT_STORAGE_PEER;
     assert_int_equal(socket_cause(PIN, TRAINER, ring), CAUSE_STORAGE);
+    fetch.flags = WAIT_ACCEPTED; /* a client sends us much and gets little: no store */
+    assert_int_equal(socket_cause(TRAINER, TRAINER, fetch), CAUSE_LATE_PEER);
+    fetch.flags = 0;
+    ring = (struct event_wait){.rx_bytes = 100000, .tx_bytes = 90000, .t_wake = 30 * MS};
+    ring.rx_during = 200; /* it ended when the other one sent, not when a line was through with it */
+    assert_int_equal(socket_cause(TRAINER, TRAINER, ring), CAUSE_LATE_PEER);
+    ring.rx_during = 1 << 20;
+    assert_int_equal(socket_cause(TRAINER, TRAINER, ring), CAUSE_NETWORK);
     fetch.rx_bytes = 4000; /* too little to tell */
     fetch.tx_bytes = 1;
     assert_int_equal(socket_cause(WORKER, WORKER, fetch), CAUSE_LATE_PEER);
+}
+
+/* A rank of this machine that only sends is no store. */
+static void a_rank_is_no_store(void **state)
+{
+    struct event_wait sent = a_wait(TRAINER, TRAINER, TARGET_SOCKET, 0, 10 * MS);
+    struct event_wait theirs = a_wait(OTHER, OTHER, TARGET_SOCKET, 0, 1 * MS);
+    (void)state;
+    sent.rx_bytes = 1 << 20;
+    sent.rx_during = 1 << 16;
+    sent.channel = theirs.channel = 77;
+    push(&t, sent);
+    push(&t, theirs);
+    assert_int_equal(socket_cause(TRAINER, TRAINER, sent), CAUSE_STORAGE);
+    assert_true(threads_launch(&t, threads_find(&t, OTHER)));
+    assert_int_equal(socket_cause(TRAINER, TRAINER, sent), CAUSE_NETWORK);
 }
 
 static void targets_decide(void **state)
@@ -501,6 +525,7 @@ int main(void)
         T(a_cycle_ends),
         T(a_chain_without_end),
         T(what_a_tcp_peer_is),
+        T(a_rank_is_no_store),
         T(targets_decide),
         T(a_first_turn_holds_the_start),
         T(work_inside_a_read_is_reading),

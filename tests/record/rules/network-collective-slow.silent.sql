@@ -1,4 +1,5 @@
 -- absent: network-collective-slow
+-- finding: warning rank-late
 -- The other rank came late: its own recording says why.
 INSERT INTO ledger (state, cause, resource, seconds) VALUES
     ('compute', NULL, NULL, 50), ('wait', 'network', '10.7.0.2:29500', 3),

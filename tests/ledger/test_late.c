@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* Which rank came late, and what it did meanwhile. */
+#include "threads_of.h"
+
+#include "ledger/late.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define RANK 400u   /* the other rank's launching thread */
+#define GLOO 401u   /* a thread of it that talks */
+
+static struct threads t;
+static struct intern names;
+
+/* Two ranks with a connection; the trainer waits for its bytes from 0 to 100 ms. */
+static int begin(void **state)
+{
+    struct event_wait mine = a_wait(PIN, TRAINER, TARGET_SOCKET, 0, 100 * MS);
+    struct event_wait theirs = a_wait(GLOO, RANK, TARGET_SOCKET, -99 * MS, 79 * MS);
+    (void)state;
+    started(&t, -100 * MS, TRAINER, TRAINER, 1);
+    started(&t, -100 * MS, PIN, TRAINER, TRAINER);
+    started(&t, -100 * MS, RANK, RANK, 1);
+    started(&t, -100 * MS, GLOO, RANK, RANK);
+    assert_true(threads_launch(&t, threads_find(&t, TRAINER)));
+    assert_true(threads_launch(&t, threads_find(&t, RANK)));
+    mine.channel = theirs.channel = 77;
+    push(&t, mine);
+    woken(&t, RANK, RANK, TARGET_FUTEX, -99 * MS, -98 * MS, GLOO, RANK); /* an earlier collective */
+    push(&t, theirs);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    threads_clear(&t);
+    intern_clear(&names);
+    return 0;
+}
+
+/* The gap of 100 ms, of which `late` were late-peer and the rest network before. */
+static struct shares explained(int64_t late, struct late *ret)
+{
+    struct gap g = {.t0 = 0, .t1 = 100 * MS, .launch_t0 = 100 * MS, .launch_t1 = 100 * MS,
+                    .thread = threads_find(&t, TRAINER), .waits_seen = true};
+    struct shares s = {.count = 0};
+    shares_add(&s, CAUSE_NETWORK, STORE, 100 * MS - late);
+    shares_add(&s, CAUSE_LATE_PEER, STORE, late);
+    late_explain(&t, &names, &g, &s, ret);
+    assert_int_equal(shares_total(&s), 100 * MS);
+    return s;
+}
+
+static void a_rank_that_sleeps(void **state)
+{
+    struct late late;
+    (void)state;
+    push(&t, a_wait(RANK, RANK, TARGET_SLEEP, -5 * MS, 80 * MS));
+    woken(&t, RANK, RANK, TARGET_FUTEX, 80 * MS, 100 * MS, GLOO, RANK);
+    struct event_wait talks = a_wait(GLOO, RANK, TARGET_SOCKET, 80 * MS, 100 * MS);
+    talks.channel = 77;
+    talks.rx_during = 1 << 20;
+    push(&t, talks);
+    struct shares s = explained(0, &late);
+    assert_int_equal(shares_of(&s, CAUSE_LATE_PEER), 80 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_NETWORK), 20 * MS);
+    assert_int_equal(late.rank->tid, RANK);
+    assert_int_equal(shares_of(&late.did, CAUSE_SLEEP), 80 * MS);
+}
+
+/* It synchronises with its device, works, and has no core; and its late-peer share does not shrink. */
+static void a_rank_that_is_busy(void **state)
+{
+    struct late late;
+    (void)state;
+    called(&t, RANK, CALL_SYNC, 0, 40 * MS);
+    push(&t, a_wait(RANK, RANK, TARGET_FUTEX, 1 * MS, 40 * MS));
+    push(&t, a_wait(RANK, RANK, TARGET_CORE, 60 * MS, 70 * MS));
+    reads(&t, RANK, RANK, 70 * MS, 100 * MS);
+    struct shares s = explained(10 * MS, &late);
+    assert_int_equal(shares_of(&s, CAUSE_LATE_PEER), 100 * MS);
+    assert_int_equal(shares_of(&late.did, CAUSE_NONE), 40 * MS);
+    assert_int_equal(shares_of(&late.did, CAUSE_HOST), 20 * MS);
+    assert_int_equal(shares_of(&late.did, CAUSE_CPU_STARVED), 10 * MS);
+    assert_int_equal(shares_of(&late.did, CAUSE_STORAGE), 30 * MS);
+}
+
+/* It waits for bytes too: the line is slow, though nobody shows who woke it. */
+static void a_rank_that_has_come(void **state)
+{
+    struct late late;
+    (void)state;
+    push(&t, a_wait(RANK, RANK, TARGET_FUTEX, -5 * MS, 100 * MS));
+    struct shares s = explained(30 * MS, &late);
+    assert_int_equal(shares_of(&s, CAUSE_LATE_PEER), 30 * MS);
+    assert_null(late.rank);
+}
+
+static void strangers_are_not_asked(void **state)
+{
+    struct late late;
+    (void)state;
+    started(&t, -100 * MS, OTHER, OTHER, 1);
+    assert_true(threads_launch(&t, threads_find(&t, OTHER)));
+    push(&t, a_wait(OTHER, OTHER, TARGET_SLEEP, -5 * MS, 100 * MS));
+    push(&t, a_wait(RANK, RANK, TARGET_FUTEX, -5 * MS, 100 * MS));
+    struct shares s = explained(0, &late);
+    assert_int_equal(shares_of(&s, CAUSE_NETWORK), 100 * MS);
+    assert_null(late.rank);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+    const struct CMUnitTest tests[] = {
+        T(a_rank_that_sleeps),
+        T(a_rank_that_is_busy),
+        T(a_rank_that_has_come),
+        T(strangers_are_not_asked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
