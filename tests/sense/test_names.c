@@ -379,7 +379,7 @@ static void test_peers(void **state)
     assert_peer(&n, &blob, "other.example.com:443", 0);
     assert_peer(&n, &nfs, "10.0.0.4:2049", WAIT_STORAGE_PEER);
     assert_peer(&n, &origin, "127.0.0.1:8080", WAIT_STORAGE_PEER | WAIT_LOOPBACK);
-    assert_peer(&n, &client, "10.0.0.7 to port 8080", 0);
+    assert_peer(&n, &client, "10.0.0.7 to port 8080", WAIT_ACCEPTED);
     assert_peer(&n, &rank, "10.0.0.7:29500", 0);
     assert_peer(&n, &six, "[fd00::4]:443", 0);
     assert_int_equal(resource_of_socket(n.r, &none, NULL), 0);
