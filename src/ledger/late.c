@@ -41,14 +41,15 @@ static void took_own(struct looking *l, int64_t t0, int64_t t1)
     shares_add(l->did, CAUSE_HOST, 0, t1 - t0 - in_calls);
 }
 
-/* What the thread that ended the wait had made; nothing where that came from the other ranks. */
+/* What the thread that ended the wait had made; nothing where that came from the other ranks, however
+ * long a core was lacking for that. */
 static void took_delivery(struct looking *l, const struct event_wait *w, int64_t ns)
 {
     struct shares parts;
     shares_clear(&parts);
     const struct thread *by = w->flags & WAIT_WAKER_IRQ ? NULL : threads_find(l->threads, w->waker_tid);
     if (!by || !walk_delivery(&l->walk, l->threads, by, w->t_wake, &parts) ||
-        talk(&parts) * 2 >= shares_total(&parts))
+        talk(&parts) * 2 >= shares_total(&parts) - shares_of(&parts, CAUSE_CPU_STARVED))
         return;
     shares_add_scaled(l->did, &parts, ns);
 }

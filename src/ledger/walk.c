@@ -12,8 +12,10 @@
 /* A TCP peer that brought this many times what it took is a store (the rule). */
 #define STORE_RATIO 10
 #define STORE_MIN_BYTES 4096
-/* Slower than a byte a us no line between ranks is: a wait that ended with fewer was for the sender. */
+/* Slower than a byte a us no line between ranks is, and none pauses longer: a wait that ended with fewer
+ * bytes was for the sender. */
 #define LINE_NS_PER_BYTE NS_PER_US
+#define LINE_PAUSE_NS (20 * NS_PER_MS)
 /* A first turn is compared with this many that follow. */
 #define TURNS_AFTER 3
 
@@ -51,10 +53,10 @@ void walk_who(const struct thread *th, char *buf, size_t size)
 }
 
 /* Did bytes keep this connection busy for the wait? Its first bytes end a wait for the one who sends
- * them; what was unsent when it began tells that the line was full. */
-static bool in_flight(const struct event_wait *w)
+ * them; what was unsent when it began tells that the line was full. A client asks when it likes. */
+static bool in_flight(const struct event_wait *w, bool client)
 {
-    int64_t least = w->rx_during * LINE_NS_PER_BYTE;
+    int64_t least = w->rx_during * LINE_NS_PER_BYTE + (client ? 0 : LINE_PAUSE_NS);
     return w->tx_unsent || (w->rx_during && least >= w->t_wake - w->t_out);
 }
 
@@ -64,14 +66,15 @@ static enum cause socket_cause(const struct walk *k, const struct event_wait *w)
     if (w->flags & WAIT_STORAGE_PEER)
         return CAUSE_STORAGE;
     threads_socket(k->threads, w, &rx, &tx);
+    bool rank = threads_rank(k->threads, w->channel, w->tgid);
+    bool client = (w->flags & WAIT_ACCEPTED) && !rank;
     /* th launches or is awaited: its connection feeds the device, or joins ranks, which take as they
      * give; who comes to our port, or launches itself, is no store */
-    if (rx >= STORE_MIN_BYTES && rx >= STORE_RATIO * tx && !(w->flags & WAIT_ACCEPTED) &&
-        !threads_rank(k->threads, w->channel, w->tgid))
+    if (rx >= STORE_MIN_BYTES && rx >= STORE_RATIO * tx && !rank && !client)
         return CAUSE_STORAGE;
     if ((w->flags & WAIT_SAMPLED) && rx + tx < STORE_MIN_BYTES)
         return CAUSE_UNKNOWN; /* connections too short for a sample to see what they carry */
-    return in_flight(w) ? CAUSE_NETWORK : CAUSE_LATE_PEER;
+    return in_flight(w, client) ? CAUSE_NETWORK : CAUSE_LATE_PEER;
 }
 
 static bool woken_by_child(const struct walk *k, const struct thread *th, const struct event_wait *w)

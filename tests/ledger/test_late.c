@@ -21,7 +21,7 @@ static struct intern names;
 static int begin(void **state)
 {
     struct event_wait mine = a_wait(PIN, TRAINER, TARGET_SOCKET, 0, 100 * MS);
-    struct event_wait theirs = a_wait(GLOO, RANK, TARGET_SOCKET, -99 * MS, 79 * MS);
+    struct event_wait theirs = a_wait(GLOO, RANK, TARGET_SOCKET, -97 * MS, -50 * MS);
     (void)state;
     started(&t, -100 * MS, TRAINER, TRAINER, 1);
     started(&t, -100 * MS, PIN, TRAINER, TRAINER);
@@ -44,6 +44,15 @@ static int end(void **state)
     return 0;
 }
 
+/* The other rank's talking thread waits for bytes. */
+static void talks(int64_t t_out, int64_t t_wake)
+{
+    struct event_wait w = a_wait(GLOO, RANK, TARGET_SOCKET, t_out, t_wake);
+    w.channel = 77;
+    w.rx_during = 1 << 20;
+    push(&t, w);
+}
+
 /* The gap of 100 ms, of which `late` were late-peer and the rest network before. */
 static struct shares explained(int64_t late, struct late *ret)
 {
@@ -63,10 +72,8 @@ static void a_rank_that_sleeps(void **state)
     (void)state;
     push(&t, a_wait(RANK, RANK, TARGET_SLEEP, -5 * MS, 80 * MS));
     woken(&t, RANK, RANK, TARGET_FUTEX, 80 * MS, 100 * MS, GLOO, RANK);
-    struct event_wait talks = a_wait(GLOO, RANK, TARGET_SOCKET, 80 * MS, 100 * MS);
-    talks.channel = 77;
-    talks.rx_during = 1 << 20;
-    push(&t, talks);
+    talks(-50 * MS, 79 * MS);
+    talks(80 * MS, 100 * MS);
     struct shares s = explained(0, &late);
     assert_int_equal(shares_of(&s, CAUSE_LATE_PEER), 80 * MS);
     assert_int_equal(shares_of(&s, CAUSE_NETWORK), 20 * MS);
@@ -102,6 +109,19 @@ static void a_rank_that_has_come(void **state)
     assert_null(late.rank);
 }
 
+/* What its talking thread lacks of a core is no lateness of the rank. */
+static void a_rank_that_has_come_without_a_core(void **state)
+{
+    struct late late;
+    (void)state;
+    talks(-50 * MS, 20 * MS);
+    push(&t, a_wait(GLOO, RANK, TARGET_CORE, 20 * MS, 99 * MS));
+    woken(&t, RANK, RANK, TARGET_FUTEX, -5 * MS, 100 * MS, GLOO, RANK);
+    struct shares s = explained(0, &late);
+    assert_int_equal(shares_of(&s, CAUSE_NETWORK), 100 * MS);
+    assert_null(late.rank);
+}
+
 static void strangers_are_not_asked(void **state)
 {
     struct late late;
@@ -122,6 +142,7 @@ int main(void)
         T(a_rank_that_sleeps),
         T(a_rank_that_is_busy),
         T(a_rank_that_has_come),
+        T(a_rank_that_has_come_without_a_core),
         T(strangers_are_not_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
