@@ -8,6 +8,7 @@
 
 /* Less of a gap is not worth a look at the other ranks. */
 #define LATE_MIN_NS (1 * NS_PER_MS)
+#define WINDOWS_MAX 16
 
 struct looking {
     struct walk walk;
@@ -41,96 +42,160 @@ static void took_own(struct looking *l, int64_t t0, int64_t t1)
     shares_add(l->did, CAUSE_HOST, 0, t1 - t0 - in_calls);
 }
 
-/* What the thread that ended the wait had made; nothing where that came from the other ranks, however
- * long a core was lacking for that. */
-static void took_delivery(struct looking *l, const struct event_wait *w, int64_t ns)
+/* What the thread that ended the wait had made; false: that came from the other ranks, however long a
+ * core was lacking for that, or nobody knows. */
+static bool took_delivery(struct looking *l, const struct event_wait *w, int64_t ns)
 {
     struct shares parts;
     shares_clear(&parts);
     const struct thread *by = w->flags & WAIT_WAKER_IRQ ? NULL : threads_find(l->threads, w->waker_tid);
     if (!by || !walk_delivery(&l->walk, l->threads, by, w->t_wake, &parts) ||
         talk(&parts) * 2 >= shares_total(&parts) - shares_of(&parts, CAUSE_CPU_STARVED))
-        return;
+        return false;
     shares_add_scaled(l->did, &parts, ns);
+    return true;
 }
 
-static void took_wait(struct looking *l, const struct event_wait *w)
+/* false: it took part. */
+static bool took_wait(struct looking *l, const struct event_wait *w)
 {
     int64_t ns = overlap(w->t_out, w->t_in, l->a, l->b);
     if (calls_over(&l->y->calls, w->t_out)) {
         took_own(l, w->t_out > l->a ? w->t_out : l->a, w->t_in < l->b ? w->t_in : l->b);
-        return;
+        return true;
     }
     enum cause c = walk_direct(&l->walk, l->y, w);
     if (c == CAUSE_NONE)
-        took_delivery(l, w, ns);
-    else if (c != CAUSE_NETWORK && c != CAUSE_LATE_PEER)
-        shares_add(l->did, c, w->resource, ns);
+        return took_delivery(l, w, ns);
+    if (c == CAUSE_NETWORK || c == CAUSE_LATE_PEER)
+        return false;
+    shares_add(l->did, c, w->resource, ns);
+    return true;
 }
 
-/* What y did in [a, b) other than taking part. */
+/* What y did in [a, b) before it took part for the last time: after that it has gone on, and is late for
+ * nothing. All it did, where it never waited for the others. */
 static void look(struct threads *threads, const struct intern *names, const struct thread *y,
                  int64_t a, int64_t b, struct shares *ret)
 {
     struct looking l = {.threads = threads, .y = y, .a = a, .b = b, .did = ret};
     const struct waits *ws = &y->waits;
+    struct shares before;
     int64_t at = a;
+    bool came = false;
     shares_clear(ret);
+    shares_clear(&before);
     if (y->known_since == INT64_MIN || y->known_since > a)
         return;
     walk_init(&l.walk, threads, names, y);
     for (size_t i = waits_after(ws, a); i < ws->count && ws->item[i].t_out < b; i++) {
         took_own(&l, at, ws->item[i].t_out);
-        took_wait(&l, &ws->item[i]);
+        if (!took_wait(&l, &ws->item[i])) {
+            came = true;
+            before = *ret;
+        }
         at = ws->item[i].t_in;
     }
     took_own(&l, at, b < y->exit ? b : y->exit);
+    if (came)
+        *ret = before;
+}
+
+/* When the gap's thread waited for other ranks; of many such times the last place holds all that follow. */
+struct window {
+    int64_t t0, t1;
+};
+struct windows {
+    struct window at[WINDOWS_MAX];
+    int count;
+    int64_t starved; /* what the thread itself lacked of a core in the gap */
+};
+
+static void find_windows(struct threads *threads, const struct intern *names, const struct gap *gap,
+                         struct windows *ret)
+{
+    struct shares other;
+    struct looking l = {.threads = threads, .y = gap->thread, .a = gap->t0, .b = gap->t1, .did = &other};
+    const struct waits *ws = &gap->thread->waits;
+    shares_clear(&other);
+    walk_init(&l.walk, threads, names, gap->thread);
+    ret->count = 0;
+    ret->starved = 0;
+    for (size_t i = waits_after(ws, l.a); i < ws->count && ws->item[i].t_out < l.b; i++) {
+        const struct event_wait *w = &ws->item[i];
+        ret->starved += overlap(w->target == TARGET_CORE ? w->t_out : w->t_wake, w->t_in, l.a, l.b);
+        if (w->target == TARGET_CORE || took_wait(&l, w))
+            continue;
+        int64_t t0 = w->t_out > l.a ? w->t_out : l.a, t1 = w->t_wake < l.b ? w->t_wake : l.b;
+        if (ret->count == WINDOWS_MAX)
+            ret->at[WINDOWS_MAX - 1].t1 = t1;
+        else if (t1 > t0)
+            ret->at[ret->count++] = (struct window){t0, t1};
+    }
 }
 
 /* The rank that came last. */
-static void find(struct threads *threads, const struct intern *names, const struct gap *gap,
-                 int64_t b, struct late *ret)
+static void find(struct threads *threads, const struct intern *names, const struct thread *th,
+                 const struct windows *ws, struct late *ret)
 {
-    struct shares did;
+    struct shares did, all;
     for (size_t i = 0; i < threads->count; i++) {
         const struct thread *y = threads->list[i];
-        if (!y->launches || !y->alive || !threads_joined(threads, gap->thread->tgid, y))
+        if (!y->launches || !y->alive || !threads_joined(threads, th->tgid, y))
             continue;
-        look(threads, names, y, gap->t0, b, &did);
-        int64_t ns = shares_total(&did);
+        shares_clear(&all);
+        for (int k = 0; k < ws->count; k++) {
+            look(threads, names, y, ws->at[k].t0, ws->at[k].t1, &did);
+            shares_add_scaled(&all, &did, shares_total(&did));
+        }
+        int64_t ns = shares_total(&all);
         if (ns > ret->ns) {
             ret->ns = ns;
             ret->rank = y;
-            ret->did = did;
+            ret->did = all;
         }
     }
+}
+
+/* The peer that most of it was waited for. */
+static uint32_t peer_of(const struct shares *parts)
+{
+    const struct share *most = NULL;
+    for (int i = 0; i < parts->count; i++) {
+        const struct share *p = &parts->part[i];
+        if ((p->cause == CAUSE_NETWORK || p->cause == CAUSE_LATE_PEER) && (!most || p->ns > most->ns))
+            most = p;
+    }
+    return most ? most->resource : 0;
+}
+
+/* While a rank had not come, neither the line nor a core for those who wait for it cost anything. */
+static int64_t move(struct shares *parts, const struct windows *ws, int64_t ns)
+{
+    uint32_t peer = peer_of(parts);
+    int64_t helpers = shares_of(parts, CAUSE_CPU_STARVED) - ws->starved;
+    int64_t moved = shares_take(parts, CAUSE_NETWORK, ns);
+    moved += shares_take(parts, CAUSE_COLLECTIVE, ns - moved);
+    if (helpers > 0)
+        moved += shares_take(parts, CAUSE_CPU_STARVED, helpers < ns - moved ? helpers : ns - moved);
+    shares_add(parts, CAUSE_LATE_PEER, peer, moved);
+    return moved;
 }
 
 void late_explain(struct threads *threads, const struct intern *names, const struct gap *gap,
                   struct shares *parts, struct late *ret)
 {
-    int64_t b = gap->launch_t0 < gap->t1 ? gap->launch_t0 : gap->t1;
-    int64_t network = shares_of(parts, CAUSE_NETWORK), late = shares_of(parts, CAUSE_LATE_PEER);
-    uint32_t peer = 0;
+    struct windows ws;
+    int64_t late = shares_of(parts, CAUSE_LATE_PEER);
     ret->rank = NULL;
     ret->ns = 0;
     shares_clear(&ret->did);
-    if (!gap->thread || network + late < LATE_MIN_NS || b <= gap->t0)
+    if (!gap->thread || !threads->joined.count || shares_of(parts, CAUSE_NETWORK) + late < LATE_MIN_NS)
         return;
-    find(threads, names, gap, b, ret);
-    for (int i = 0, most = -1; i < parts->count; i++) {
-        const struct share *p = &parts->part[i];
-        if ((p->cause == CAUSE_NETWORK || p->cause == CAUSE_LATE_PEER) &&
-            (most < 0 || p->ns > parts->part[most].ns)) {
-            most = i;
-            peer = p->resource;
-        }
-    }
-    if (ret->ns > late) {
-        int64_t moved = ret->ns - late < network ? ret->ns - late : network;
-        shares_add(parts, CAUSE_LATE_PEER, peer, shares_take(parts, CAUSE_NETWORK, moved));
-        late += moved;
-    }
+    find_windows(threads, names, gap, &ws);
+    find(threads, names, gap->thread, &ws, ret);
+    if (ret->ns > late)
+        late += move(parts, &ws, ret->ns - late);
     if (ret->ns > late) {
         struct shares did = ret->did;
         shares_clear(&ret->did);

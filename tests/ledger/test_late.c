@@ -20,7 +20,7 @@ static struct intern names;
 /* Two ranks with a connection; the trainer waits for its bytes from 0 to 100 ms. */
 static int begin(void **state)
 {
-    struct event_wait mine = a_wait(PIN, TRAINER, TARGET_SOCKET, 0, 100 * MS);
+    struct event_wait mine = a_wait(PIN, TRAINER, TARGET_SOCKET, -79 * MS, 100 * MS);
     struct event_wait theirs = a_wait(GLOO, RANK, TARGET_SOCKET, -97 * MS, -50 * MS);
     (void)state;
     started(&t, -100 * MS, TRAINER, TRAINER, 1);
@@ -31,6 +31,8 @@ static int begin(void **state)
     assert_true(threads_launch(&t, threads_find(&t, RANK)));
     mine.channel = theirs.channel = 77;
     push(&t, mine);
+    woken(&t, TRAINER, TRAINER, TARGET_FUTEX, -90 * MS, -80 * MS, PIN, TRAINER); /* an earlier one */
+    woken(&t, TRAINER, TRAINER, TARGET_FUTEX, 0, 100 * MS, PIN, TRAINER);
     woken(&t, RANK, RANK, TARGET_FUTEX, -99 * MS, -98 * MS, GLOO, RANK); /* an earlier collective */
     push(&t, theirs);
     return 0;
@@ -122,6 +124,41 @@ static void a_rank_that_has_come_without_a_core(void **state)
     assert_null(late.rank);
 }
 
+/* It got its bytes first and went on, while ours were still on the way. */
+static void a_rank_that_has_gone_on(void **state)
+{
+    struct late late;
+    (void)state;
+    push(&t, a_wait(RANK, RANK, TARGET_SLEEP, -5 * MS, 30 * MS));
+    push(&t, a_wait(RANK, RANK, TARGET_FUTEX, 30 * MS, 60 * MS));
+    push(&t, a_wait(RANK, RANK, TARGET_SLEEP, 60 * MS, 150 * MS));
+    struct shares s = explained(0, &late);
+    assert_int_equal(shares_of(&s, CAUSE_LATE_PEER), 30 * MS);
+    assert_int_equal(late.ns, 30 * MS);
+}
+
+/* While it waits for something else it does not matter whether the other rank has come. */
+static void loading_first(void **state)
+{
+    struct gap g = {.t0 = 200 * MS, .t1 = 300 * MS, .launch_t0 = 300 * MS, .launch_t1 = 300 * MS,
+                    .thread = threads_find(&t, TRAINER), .waits_seen = true};
+    struct shares s = {.count = 0};
+    struct late late;
+    (void)state;
+    reads(&t, TRAINER, TRAINER, 200 * MS, 260 * MS);
+    struct event_wait mine = a_wait(TRAINER, TRAINER, TARGET_SOCKET, 260 * MS, 300 * MS);
+    mine.channel = 77;
+    push(&t, mine);
+    push(&t, a_wait(RANK, RANK, TARGET_SLEEP, 190 * MS, 290 * MS));
+    push(&t, a_wait(RANK, RANK, TARGET_FUTEX, 290 * MS, 300 * MS));
+    shares_add(&s, CAUSE_STORAGE, STORE, 60 * MS);
+    shares_add(&s, CAUSE_NETWORK, STORE, 40 * MS);
+    late_explain(&t, &names, &g, &s, &late);
+    assert_int_equal(shares_of(&s, CAUSE_LATE_PEER), 30 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_NETWORK), 10 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_STORAGE), 60 * MS);
+}
+
 static void strangers_are_not_asked(void **state)
 {
     struct late late;
@@ -143,6 +180,8 @@ int main(void)
         T(a_rank_that_is_busy),
         T(a_rank_that_has_come),
         T(a_rank_that_has_come_without_a_core),
+        T(a_rank_that_has_gone_on),
+        T(loading_first),
         T(strangers_are_not_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
