@@ -47,7 +47,7 @@ uint32_t sampler_names_path(struct sampler *s, struct sampler_proc *p, const cha
     if (!same) {
         struct sampler_mounts *t = table_of(s, p, now);
         const struct mount *m = t ? mounts_by_path(&t->mounts, path) : NULL;
-        uint8_t found = 0;
+        uint16_t found = 0;
         uint32_t r = m ? resource_of_dev(s->o.resources, p->tgid, m->dev, 0, &found) : 0;
         if (n >= sizeof(p->folder)) {
             *flags |= found;
