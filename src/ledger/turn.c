@@ -166,7 +166,7 @@ static bool waited_for_work(const struct thread *x, const struct thread *const *
 static void begin_at_source(const struct thread *x, const struct thread *const *chain,
                             struct turn *turn)
 {
-    uint32_t source = 0;
+    const struct event_wait *source = NULL;
     if (x->tgid != chain[0]->tgid)
         return;
     for (size_t i = waits_after(&x->waits, turn->t1); i-- > x->waits.first;) {
@@ -176,12 +176,13 @@ static void begin_at_source(const struct thread *x, const struct thread *const *
         if (w->t_in > turn->t1 || !w->waker_tid || w->waker_tgid == x->tgid ||
             (w->flags & WAIT_WAKER_IRQ) || !is_queue(w))
             continue;
-        if (source && w->waker_tgid != source) {
+        if (source && w->waker_tgid != source->waker_tgid) {
             turn->t0 = w->t_in;
             turn->first = turn->from_start = turn->from_horizon = false;
+            turn->source = source;
             return;
         }
-        source = w->waker_tgid;
+        source = source ? source : w;
     }
 }
 

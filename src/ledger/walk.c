@@ -405,6 +405,33 @@ static bool add_creator(struct walk *k, const struct thread *x, const struct thr
     return true;
 }
 
+/* What a relay hands on was made beside its own turn, which began with the last thing of another maker: the
+ * whole making counts, not the little of it that the relay waited for. */
+static void add_source(struct walk *k, const struct thread *x, const struct turn *turn,
+                       struct shares *s)
+{
+    const struct event_wait *w = turn->source;
+    const struct thread *y = w ? threads_find(k->threads, w->waker_tid) : NULL;
+    struct shares made = {.count = 0};
+    int64_t waited = 0;
+    if (!y || in_chain(k, y) || k->depth == WALK_DEPTH_MAX)
+        return;
+    struct maker maker = k->maker;
+    struct walk_links *links = k->links;
+    k->links = NULL;
+    k->chain[k->depth++] = x;
+    bool known = walk_turn(k, y, x, w->t_wake, &made);
+    k->depth--;
+    k->links = links;
+    k->maker = maker;
+    for (size_t i = waits_after(&x->waits, turn->t0);
+         known && i < x->waits.count && x->waits.item[i].t_in <= turn->t1; i++)
+        if (x->waits.item[i].waker_tgid == y->tgid)
+            waited += x->waits.item[i].t_wake - x->waits.item[i].t_out;
+    if (known && shares_total(&made) > waited)
+        shares_add_scaled(s, &made, shares_total(&made) - waited);
+}
+
 /* Deepest thread of the delivering process that makes up most of the delivery. */
 static void remember_maker(struct walk *k, const struct thread *x, const struct thread *hop,
                            const struct turn *turn, const struct shares *parts, bool inner)
@@ -425,6 +452,7 @@ void walk_made(struct walk *k, const struct thread *x, const struct thread *cons
     struct maker outer = k->maker;
     k->maker.thread = NULL;
     compose(k, x, made.t0, made.t1, &parts);
+    add_source(k, x, &made, &parts);
     /* a thread that waited for another to make this started long before its first wake */
     bool own = !k->maker.thread;
     bool continued =

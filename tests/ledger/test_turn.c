@@ -280,6 +280,27 @@ static struct shares delivered(uint32_t by, int64_t at)
     return s;
 }
 
+/* A thread that hands on waited for one worker, then found the other's thing ready too: that was made all the
+ * while, and the little that the thread did between the two is not what was waited for. */
+static void what_a_relay_hands_on_was_made_beside(void **state)
+{
+    (void)state;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    started(&t, 0, OTHER, OTHER, TRAINER);
+    started(&t, 0, PIN, TRAINER, 1);
+    for (int64_t at = 100 * MS; at < 400 * MS; at += 100 * MS) {
+        reads(&t, OTHER, OTHER, at + 2 * MS, at + 90 * MS);
+        reads(&t, WORKER, WORKER, at + 2 * MS, at + 91 * MS);
+        woken(&t, PIN, TRAINER, TARGET_PIPE, at + 5 * MS, at + 98 * MS, OTHER, OTHER);
+        woken(&t, PIN, TRAINER, TARGET_PIPE, at + 98 * MS + 300 * US, at + 98 * MS + 400 * US, WORKER,
+              WORKER);
+        woken(&t, TRAINER, TRAINER, TARGET_FUTEX, at + 50 * MS, at + 99 * MS, PIN, TRAINER);
+    }
+    struct shares s = walked(PIN, 399 * MS, NULL);
+    assert_true(shares_of(&s, CAUSE_STORAGE) > 80 * MS);
+    assert_true(shares_of(&s, CAUSE_STORAGE) * 100 > 85 * shares_total(&s));
+}
+
 static void a_lock_given_away_is_no_delivery(void **state)
 {
     (void)state;
@@ -524,6 +545,7 @@ int main(void)
         T(a_queue_thread_made_late_stands_for_a_delivery),
         T(silent_turns),
         T(a_chain_of_three),
+        T(what_a_relay_hands_on_was_made_beside),
         T(a_lock_given_away_is_no_delivery),
         T(an_answer_stands_for_what_was_put_before),
         T(an_answer_follows_a_delivery),
