@@ -23,7 +23,7 @@ def job(folder):
     env = gf.environment(HF_TOKEN=TOKEN, SECRET_THING="very-secret-value", NCCL_DEBUG="INFO",
                          RANK="0", AZURE_STORAGE_KEY="aaaabbbbccccdddd")
     code = ("import sys, time; f = open(sys.argv[2]); sys.stdout.write('up'); sys.stdout.flush(); "
-            "time.sleep(60)")
+            "time.sleep(1000)")
     child = subprocess.Popen([gf.PYTHON, "-c", code, "--data", str(data / "a.bin"), "--workers", "2",
                               "--token", TOKEN, "--url", "https://u:hunter22@10.11.12.13/x"],
                              env=env, stdout=subprocess.PIPE, start_new_session=True)

@@ -12,7 +12,7 @@ import pytest
 import gf
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-SLEEPER = "import sys, time; sys.stdout.write('up'); sys.stdout.flush(); time.sleep(60)"
+SLEEPER = "import sys, time; sys.stdout.write('up'); sys.stdout.flush(); time.sleep(1000)"
 
 
 def rule(folder, name, apply):

@@ -403,7 +403,7 @@ static pid_t start_child(void)
         for (;;)
             pause();
     }
-    for (int i = 0; i < 1000 && soft_of(pid) != 64; i++)
+    for (int i = 0; i < 60000 && soft_of(pid) != 64; i++)
         usleep(1000);
     return pid;
 }

@@ -30,10 +30,9 @@ rm demo.*
 # What a shell starts in the background ignores Ctrl-C unless told otherwise.
 DEMO_STEPS=1000 setsid env --default-signal=INT "$tools/demo.sh" "$build" >out 2>&1 & session=$!
 for _ in $(seq 600); do
-    [ -s demo.gpufeed-wal ] && break
+    [ -s demo.gpufeed ] && "$build/gpufeed" report demo.gpufeed 2>/dev/null | grep '^Verdict: GPU 0 computed' >/dev/null && break
     sleep 0.1
 done
-sleep 2
 trap 'kill -KILL -- "-$session" 2>/dev/null || true; rm -rf "$work"' EXIT
 kill -INT -- "-$session"
 code=0
