@@ -90,13 +90,16 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: hour SECONDS FILE\n");
         return 2;
     }
-    struct record_meta meta = {.title = "a made-up job", .version = "bench", .mode = "wait chain",
-                               .start_unix_ns = NS_PER_S, .window_ns = NS_PER_S};
+    struct record_meta meta = {.title = "a made-up job",
+                               .version = "bench",
+                               .mode = "wait chain",
+                               .start_unix_ns = NS_PER_S,
+                               .window_ns = NS_PER_S};
     need(&h, record_create(argv[2], &meta, &h.record, &h.error));
     need(&h, record_accelerator(h.record, 0, "made-up:0", "made-up GPU", true, &h.error));
     h.log = replay_log_new(0);
-    struct ledger_options o = {.names = &names, .log = h.log, .arg = &h, .row = on_row,
-                               .chain = on_chain};
+    struct ledger_options o = {
+        .names = &names, .log = h.log, .arg = &h, .row = on_row, .chain = on_chain};
     h.ledger = ledger_new(&o);
     if (!h.log || !h.ledger)
         return 1;
@@ -108,8 +111,8 @@ int main(int argc, char **argv)
     if (stat(argv[2], &file))
         return 1;
     printf("%ld s: peak %.1f MiB, recording %.2f MiB, booked %.1f s, lost %llu\n", seconds,
-           mem_peak_bytes() / MIB, (double)file.st_size / MIB,
-           unit_seconds((int64_t)h.booked), (unsigned long long)ledger_lost(h.ledger));
+           mem_peak_bytes() / MIB, (double)file.st_size / MIB, unit_seconds((int64_t)h.booked),
+           (unsigned long long)ledger_lost(h.ledger));
     ledger_free(h.ledger);
     replay_log_free(h.log);
     intern_clear(&names);

@@ -156,8 +156,8 @@ static void compress_to(const char *from, const char *to)
 
 int main(int argc, char **argv)
 {
-    double yajl[ROUNDS_MAX], scan[ROUNDS_MAX], import[ROUNDS_MAX], gzip[ROUNDS_MAX], inflate[ROUNDS_MAX],
-        slower[ROUNDS_MAX];
+    double yajl[ROUNDS_MAX], scan[ROUNDS_MAX], import[ROUNDS_MAX], gzip[ROUNDS_MAX],
+        inflate[ROUNDS_MAX], slower[ROUNDS_MAX];
     char zipped[512];
     struct stat st;
     int rounds = argc > 2 ? atoi(argv[2]) : 5;

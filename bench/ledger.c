@@ -33,9 +33,9 @@ static void measure(int64_t seconds)
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
     double s = (double)(b.tv_sec - a.tv_sec) + unit_seconds(b.tv_nsec - a.tv_nsec);
     printf("ledger: %lld s of job (%.1f s booked), %.1f M spans in %.2f s of CPU: %.2f M spans/s, "
-           "peak %.1f MiB, lost %llu\n", (long long)seconds, unit_seconds((int64_t)booked),
-           (double)spans / 1e6, s, (double)spans / s / 1e6, mem_peak_bytes() / MIB,
-           (unsigned long long)ledger_lost(l));
+           "peak %.1f MiB, lost %llu\n",
+           (long long)seconds, unit_seconds((int64_t)booked), (double)spans / 1e6, s,
+           (double)spans / s / 1e6, mem_peak_bytes() / MIB, (unsigned long long)ledger_lost(l));
     ledger_free(l);
     replay_log_free(log);
     intern_clear(&names);

@@ -18,9 +18,15 @@ static void push_wait(struct ledger *l, uint32_t tid, uint32_t tgid, int64_t t0,
                       enum target target, uint32_t waker, uint32_t resource)
 {
     struct event e = {.kind = EVENT_WAIT,
-                      .wait = {.t_out = t0, .t_wake = t1, .t_in = t1 + 5000, .tid = tid,
-                               .tgid = tgid, .target = (uint8_t)target, .waker_tid = waker,
-                               .waker_tgid = waker ? waker / 10 * 10 : 0, .resource = resource}};
+                      .wait = {.t_out = t0,
+                               .t_wake = t1,
+                               .t_in = t1 + 5000,
+                               .tid = tid,
+                               .tgid = tgid,
+                               .target = (uint8_t)target,
+                               .waker_tid = waker,
+                               .waker_tgid = waker ? waker / 10 * 10 : 0,
+                               .resource = resource}};
     if (target == TARGET_CORE)
         e.wait.t_wake = t0;
     ledger_push(l, &e);
@@ -29,17 +35,27 @@ static void push_wait(struct ledger *l, uint32_t tid, uint32_t tgid, int64_t t0,
 static void push_thread(struct ledger *l, uint32_t tid, uint32_t tgid, uint32_t parent)
 {
     struct event e = {.kind = EVENT_THREAD,
-                      .thread = {.t = 0, .tid = tid, .tgid = tgid, .parent_tgid = parent,
-                                 .change = THREAD_START, .job = true}};
+                      .thread = {.t = 0,
+                                 .tid = tid,
+                                 .tgid = tgid,
+                                 .parent_tgid = parent,
+                                 .change = THREAD_START,
+                                 .job = true}};
     ledger_push(l, &e);
 }
 
 static void push_copy(struct ledger *l, int64_t t)
 {
     struct event e = {.kind = EVENT_SPAN,
-                      .span = {.t0 = t, .t1 = t + 400 * NS_PER_US, .launch_t0 = t - 9000,
-                               .launch_t1 = t - 4000, .pid = TRAINER, .tid = TRAINER,
-                               .kind = SPAN_COPY, .host_copy = true, .bytes = 8 << 20}};
+                      .span = {.t0 = t,
+                               .t1 = t + 400 * NS_PER_US,
+                               .launch_t0 = t - 9000,
+                               .launch_t1 = t - 4000,
+                               .pid = TRAINER,
+                               .tid = TRAINER,
+                               .kind = SPAN_COPY,
+                               .host_copy = true,
+                               .bytes = 8 << 20}};
     ledger_push(l, &e);
 }
 
@@ -48,9 +64,13 @@ static void push_kernels(struct ledger *l, int64_t t)
     for (int k = 0; k < MADE_UP_KERNELS; k++) {
         int64_t t0 = t + k * 200 * NS_PER_US;
         struct event e = {.kind = EVENT_SPAN,
-                          .span = {.t0 = t0, .t1 = t0 + (k % 3 ? 200 : 150) * NS_PER_US,
-                                   .launch_t0 = t0 - 9000, .launch_t1 = t0 - 4000, .pid = TRAINER,
-                                   .tid = TRAINER, .stream = (uint32_t)k % 2}};
+                          .span = {.t0 = t0,
+                                   .t1 = t0 + (k % 3 ? 200 : 150) * NS_PER_US,
+                                   .launch_t0 = t0 - 9000,
+                                   .launch_t1 = t0 - 4000,
+                                   .pid = TRAINER,
+                                   .tid = TRAINER,
+                                   .stream = (uint32_t)k % 2}};
         ledger_push(l, &e);
     }
 }
@@ -77,7 +97,8 @@ static void push_batch(struct ledger *l, uint32_t w, int64_t t, uint64_t step)
     for (int i = 0; i < TIMES_PER_STEP; i++, at += 2 * STEP_NS) {
         uint32_t store = 1 + (uint32_t)((step + (uint64_t)i) % STORES);
         push_wait(l, w, w, at, at + STEP_NS, TARGET_FILE, 0, store);
-        push_wait(l, w, w, at + STEP_NS + NS_PER_MS, at + STEP_NS + 3 * NS_PER_MS, TARGET_CORE, 0, 0);
+        push_wait(l, w, w, at + STEP_NS + NS_PER_MS, at + STEP_NS + 3 * NS_PER_MS, TARGET_CORE, 0,
+                  0);
     }
     push_wait(l, w + 1, w, t - 7 * STEP_NS, t + 7 * NS_PER_MS, TARGET_FUTEX, w, 0);
     push_wait(l, TRAINER, TRAINER, t, t + 7 * NS_PER_MS, TARGET_PIPE, w + 1, 0);

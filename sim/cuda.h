@@ -37,7 +37,7 @@ struct sim_op {
     struct sim_device *device;
     int refs, pending; /* pending: operations it still waits for */
     uint8_t state, engine;
-    bool by_caller; /* the thread that asked does the work, not the engine's */
+    bool by_caller;                     /* the thread that asked does the work, not the engine's */
     int64_t ready_ns, start_ns, end_ns; /* start and end are final when state is DONE */
     int64_t duration_ns;
     bool counts_as_kernel, counts_as_copy; /* for utilisation */
@@ -114,7 +114,7 @@ struct abi_cu_event {
 struct abi_cu_function {
     uint32_t magic;
     abi_cu_module module;
-    const char *name;   /* interned: outlives the module */
+    const char *name; /* interned: outlives the module */
     bool takes_ns;    /* a spin kernel: its first parameter is its length */
 };
 

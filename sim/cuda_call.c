@@ -59,15 +59,15 @@ static void record_call(struct sim_hooks *hooks, const struct sim_call *call)
     if (thread_id == 0)
         thread_id = (pid_t)syscall(SYS_gettid);
     union sim_record record = {.api = {
-        .kind = ABI_KIND_DRIVER,
-        .cbid = call->kind.cbid,
-        .start = (uint64_t)call->start_ns,
-        .end = (uint64_t)end,
-        .process_id = (uint32_t)getpid(),
-        .thread_id = (uint32_t)thread_id,
-        .correlation_id = call->correlation,
-        .return_value = (uint32_t)call->result,
-    }};
+                                   .kind = ABI_KIND_DRIVER,
+                                   .cbid = call->kind.cbid,
+                                   .start = (uint64_t)call->start_ns,
+                                   .end = (uint64_t)end,
+                                   .process_id = (uint32_t)getpid(),
+                                   .thread_id = (uint32_t)thread_id,
+                                   .correlation_id = call->correlation,
+                                   .return_value = (uint32_t)call->result,
+                               }};
     pthread_mutex_lock(&sim.lock);
     hooks->record(&record, end);
     pthread_mutex_unlock(&sim.lock);
@@ -78,8 +78,7 @@ abi_cu_result sim_call_leave(struct sim_call *call, abi_cu_result result)
     struct sim_hooks *hooks = atomic_load_explicit(&sim.hooks, memory_order_acquire);
 
     call->result = result;
-    if (!hooks || call->correlation == 0 ||
-        atomic_load_explicit(&sim.forked, memory_order_relaxed))
+    if (!hooks || call->correlation == 0 || atomic_load_explicit(&sim.forked, memory_order_relaxed))
         return result;
     if (atomic_load_explicit(&hooks->api_records[call->kind.cbid], memory_order_relaxed))
         record_call(hooks, call);
@@ -106,15 +105,15 @@ void sim_record_sync(const struct sim_call *call, enum abi_sync_type type, abi_c
         return;
     if (sim_wants(ABI_KIND_SYNCHRONIZATION)) {
         union sim_record record = {.sync = {
-            .kind = ABI_KIND_SYNCHRONIZATION,
-            .type = type,
-            .start = (uint64_t)call->start_ns,
-            .end = (uint64_t)end,
-            .correlation_id = call->correlation,
-            .context_id = context->uid,
-            .stream_id = stream,
-            .cuda_event_id = event,
-        }};
+                                       .kind = ABI_KIND_SYNCHRONIZATION,
+                                       .type = type,
+                                       .start = (uint64_t)call->start_ns,
+                                       .end = (uint64_t)end,
+                                       .correlation_id = call->correlation,
+                                       .context_id = context->uid,
+                                       .stream_id = stream,
+                                       .cuda_event_id = event,
+                                   }};
         pthread_mutex_lock(&sim.lock);
         hooks->record(&record, end);
         pthread_mutex_unlock(&sim.lock);
@@ -146,8 +145,7 @@ static bool context_info(abi_cu_context context, uint32_t *uid, uint32_t *device
     return true;
 }
 
-static bool stream_info(abi_cu_context context, abi_cu_stream stream, bool per_thread,
-                        uint32_t *id)
+static bool stream_info(abi_cu_context context, abi_cu_stream stream, bool per_thread, uint32_t *id)
 {
     struct sim_call call = {.kind.thread_default = per_thread};
     abi_cu_stream found;

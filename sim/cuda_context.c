@@ -347,8 +347,7 @@ abi_cu_result do_cuCtxGetApiVersion(struct sim_call *call, abi_cu_context contex
     return result;
 }
 
-abi_cu_result do_cuCtxGetId(struct sim_call *call, abi_cu_context context,
-                            unsigned long long *id)
+abi_cu_result do_cuCtxGetId(struct sim_call *call, abi_cu_context context, unsigned long long *id)
 {
     abi_cu_result result = context ? sim_context_check(context) : sim_context_need(&context);
     if (result == ABI_CU_SUCCESS && !id)

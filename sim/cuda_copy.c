@@ -13,8 +13,8 @@
 
 #include "cuda.h"
 
-#define DEVICE_GBPS 2000.0        /* copies within device memory, memsets */
-#define STAGED_BYTES (64 * KIB)   /* pageable writes up to this are taken aside */
+#define DEVICE_GBPS 2000.0      /* copies within device memory, memsets */
+#define STAGED_BYTES (64 * KIB) /* pageable writes up to this are taken aside */
 #define COPY_OVERHEAD_NS (NS_PER_US + 200)
 
 struct copy {
@@ -331,8 +331,7 @@ abi_cu_result do_cuMemsetD16_v2(struct sim_call *call, abi_cu_ptr dst, unsigned 
     return run_set(call, &(struct set){dst, value, 2, count, false}, NULL);
 }
 
-abi_cu_result do_cuMemsetD32_v2(struct sim_call *call, abi_cu_ptr dst, unsigned value,
-                                size_t count)
+abi_cu_result do_cuMemsetD32_v2(struct sim_call *call, abi_cu_ptr dst, unsigned value, size_t count)
 {
     return run_set(call, &(struct set){dst, value, 4, count, false}, NULL);
 }

@@ -183,8 +183,7 @@ abi_cu_result do_cuDeviceGetByPCIBusId(struct sim_call *call, abi_cu_device *dev
             return ABI_CU_INVALID_VALUE;
     }
     for (int i = 0; i < sim.device_count; i++)
-        if (domain == 0 && device == 0 &&
-            (int)bus == SIM_PCI_BUS_FIRST + sim.devices[i].physical) {
+        if (domain == 0 && device == 0 && (int)bus == SIM_PCI_BUS_FIRST + sim.devices[i].physical) {
             *dev = i;
             return ABI_CU_SUCCESS;
         }
@@ -218,45 +217,36 @@ abi_cu_result do_cuDeviceCanAccessPeer(struct sim_call *call, int *can, abi_cu_d
 static const struct {
     int attribute, value;
 } attributes[] = {
-    {1, 1024},        /* threads per block */
-    {2, 1024},        /* block x, y, z */
-    {3, 1024},
-    {4, 64},
-    {5, INT32_MAX},   /* grid x, y, z */
-    {6, 65535},
-    {7, 65535},
-    {8, 49152},       /* shared memory per block */
-    {9, 65536},       /* constant memory */
-    {10, 32},         /* warp size */
-    {11, INT32_MAX},  /* pitch */
-    {12, 65536},      /* registers per block */
-    {13, 1980000},    /* clock, kHz */
-    {14, 512},        /* texture alignment */
-    {15, 1},          /* copies overlap kernels */
-    {16, 132},        /* multiprocessors */
-    {19, 1},          /* maps host memory */
-    {31, 1},          /* concurrent kernels */
-    {32, 1},          /* ECC */
-    {36, 2619000},    /* memory clock, kHz */
-    {37, 5120},       /* memory bus width */
-    {38, 52428800},   /* L2 cache */
-    {39, 2048},       /* threads per multiprocessor */
-    {40, 2},          /* copy engines */
-    {41, 1},          /* unified addressing */
-    {75, 9},          /* compute capability */
-    {76, 0},
-    {78, 1},          /* stream priorities */
-    {79, 1},
-    {80, 1},
-    {81, 233472},     /* shared memory per multiprocessor */
-    {82, 65536},
-    {83, 1},          /* managed memory */
-    {90, 1},
-    {91, 1},          /* host pointer usable for registered memory */
-    {95, 1},          /* cooperative launch */
-    {97, 232448},     /* shared memory per block, opt in */
-    {99, 1},          /* host memory may be registered */
-    {106, 32},        /* blocks per multiprocessor */
+    {1, 1024},                                   /* threads per block */
+    {2, 1024},                                   /* block x, y, z */
+    {3, 1024},       {4, 64},    {5, INT32_MAX}, /* grid x, y, z */
+    {6, 65535},      {7, 65535}, {8, 49152},     /* shared memory per block */
+    {9, 65536},                                  /* constant memory */
+    {10, 32},                                    /* warp size */
+    {11, INT32_MAX},                             /* pitch */
+    {12, 65536},                                 /* registers per block */
+    {13, 1980000},                               /* clock, kHz */
+    {14, 512},                                   /* texture alignment */
+    {15, 1},                                     /* copies overlap kernels */
+    {16, 132},                                   /* multiprocessors */
+    {19, 1},                                     /* maps host memory */
+    {31, 1},                                     /* concurrent kernels */
+    {32, 1},                                     /* ECC */
+    {36, 2619000},                               /* memory clock, kHz */
+    {37, 5120},                                  /* memory bus width */
+    {38, 52428800},                              /* L2 cache */
+    {39, 2048},                                  /* threads per multiprocessor */
+    {40, 2},                                     /* copy engines */
+    {41, 1},                                     /* unified addressing */
+    {75, 9},                                     /* compute capability */
+    {76, 0},         {78, 1},                    /* stream priorities */
+    {79, 1},         {80, 1},    {81, 233472},   /* shared memory per multiprocessor */
+    {82, 65536},     {83, 1},                    /* managed memory */
+    {90, 1},         {91, 1},                    /* host pointer usable for registered memory */
+    {95, 1},                                     /* cooperative launch */
+    {97, 232448},                                /* shared memory per block, opt in */
+    {99, 1},                                     /* host memory may be registered */
+    {106, 32},                                   /* blocks per multiprocessor */
 };
 
 abi_cu_result do_cuDeviceGetAttribute(struct sim_call *call, int *value, int attribute,

@@ -59,8 +59,8 @@ static abi_cu_result check(const struct launch *launch, int64_t *ret_ns)
     return launch->function->takes_ns ? spin_length(launch, ret_ns) : ABI_CU_SUCCESS;
 }
 
-static void fill_record(struct sim_op *op, const struct sim_call *call,
-                        const struct launch *launch, abi_cu_stream stream)
+static void fill_record(struct sim_op *op, const struct sim_call *call, const struct launch *launch,
+                        abi_cu_stream stream)
 {
     struct abi_kernel *kernel = &op->record.kernel;
 
@@ -114,8 +114,13 @@ abi_cu_result do_cuLaunchKernel(struct sim_call *call, abi_cu_function function,
                                 unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                 abi_cu_stream stream, void **params, void **extra)
 {
-    return launch_kernel(call, &(struct launch){function, {grid_x, grid_y, grid_z},
-        {block_x, block_y, block_z}, shared_bytes, stream, params, extra});
+    return launch_kernel(call, &(struct launch){function,
+                                                {grid_x, grid_y, grid_z},
+                                                {block_x, block_y, block_z},
+                                                shared_bytes,
+                                                stream,
+                                                params,
+                                                extra});
 }
 
 abi_cu_result do_cuLaunchCooperativeKernel(struct sim_call *call, abi_cu_function function,
@@ -124,8 +129,13 @@ abi_cu_result do_cuLaunchCooperativeKernel(struct sim_call *call, abi_cu_functio
                                            unsigned shared_bytes, abi_cu_stream stream,
                                            void **params)
 {
-    return launch_kernel(call, &(struct launch){function, {grid_x, grid_y, grid_z},
-        {block_x, block_y, block_z}, shared_bytes, stream, params, NULL});
+    return launch_kernel(call, &(struct launch){function,
+                                                {grid_x, grid_y, grid_z},
+                                                {block_x, block_y, block_z},
+                                                shared_bytes,
+                                                stream,
+                                                params,
+                                                NULL});
 }
 
 abi_cu_result do_cuLaunchKernelEx(struct sim_call *call, const struct sim_launch_config *config,

@@ -19,16 +19,16 @@
 #define POPULATED_BYTES (64 * MIB)
 
 enum pointer_attribute { /* CUpointer_attribute */
-    POINTER_CONTEXT = 1,
-    POINTER_MEMORY_TYPE = 2,
-    POINTER_DEVICE = 3,
-    POINTER_HOST = 4,
-    POINTER_BUFFER_ID = 7,
-    POINTER_IS_MANAGED = 8,
-    POINTER_DEVICE_ORDINAL = 9,
-    POINTER_RANGE_START = 11,
-    POINTER_RANGE_SIZE = 12,
-    POINTER_MAPPED = 13,
+                         POINTER_CONTEXT = 1,
+                         POINTER_MEMORY_TYPE = 2,
+                         POINTER_DEVICE = 3,
+                         POINTER_HOST = 4,
+                         POINTER_BUFFER_ID = 7,
+                         POINTER_IS_MANAGED = 8,
+                         POINTER_DEVICE_ORDINAL = 9,
+                         POINTER_RANGE_START = 11,
+                         POINTER_RANGE_SIZE = 12,
+                         POINTER_MAPPED = 13,
 };
 
 static struct {
@@ -166,8 +166,13 @@ static abi_cu_result allocate(enum sim_memory_kind kind, size_t bytes, unsigned 
     void *memory = mmap(NULL, mapped, PROT_READ | PROT_WRITE, how, -1, 0);
     if (memory == MAP_FAILED)
         return ABI_CU_OUT_OF_MEMORY;
-    result = remember(&(struct sim_allocation){.base = (uintptr_t)memory, .bytes = bytes,
-        .mapped = mapped, .kind = kind, .device = device, .context = context, .flags = flags});
+    result = remember(&(struct sim_allocation){.base = (uintptr_t)memory,
+                                               .bytes = bytes,
+                                               .mapped = mapped,
+                                               .kind = kind,
+                                               .device = device,
+                                               .context = context,
+                                               .flags = flags});
     if (result != ABI_CU_SUCCESS) {
         munmap(memory, mapped);
         return ABI_CU_OUT_OF_MEMORY;
@@ -205,8 +210,8 @@ abi_cu_result do_cuMemAllocManaged(struct sim_call *call, abi_cu_ptr *dptr, size
                                    unsigned flags)
 {
     uintptr_t base;
-    abi_cu_result result = dptr && flags ? allocate(SIM_MANAGED, bytes, flags, &base)
-                                         : ABI_CU_INVALID_VALUE;
+    abi_cu_result result =
+        dptr && flags ? allocate(SIM_MANAGED, bytes, flags, &base) : ABI_CU_INVALID_VALUE;
     if (result == ABI_CU_SUCCESS)
         *dptr = base;
     return result;
@@ -328,9 +333,13 @@ abi_cu_result do_cuMemHostRegister(struct sim_call *call, void *memory, size_t b
     abi_cu_result result = memory && bytes ? sim_context_need(&context) : ABI_CU_INVALID_VALUE;
     if (result != ABI_CU_SUCCESS)
         return result;
-    return remember(&(struct sim_allocation){.base = (uintptr_t)memory, .bytes = bytes,
-        .kind = SIM_PINNED, .registered = true, .device = context->device, .context = context,
-        .flags = flags});
+    return remember(&(struct sim_allocation){.base = (uintptr_t)memory,
+                                             .bytes = bytes,
+                                             .kind = SIM_PINNED,
+                                             .registered = true,
+                                             .device = context->device,
+                                             .context = context,
+                                             .flags = flags});
 }
 
 abi_cu_result do_cuMemHostRegister_v2(struct sim_call *call, void *memory, size_t bytes,
@@ -351,8 +360,8 @@ abi_cu_result do_cuMemHostUnregister(struct sim_call *call, void *memory)
                                                         : ABI_CU_HOST_MEMORY_NOT_REGISTERED;
 }
 
-abi_cu_result do_cuMemHostGetDevicePointer_v2(struct sim_call *call, abi_cu_ptr *dptr,
-                                              void *memory, unsigned flags)
+abi_cu_result do_cuMemHostGetDevicePointer_v2(struct sim_call *call, abi_cu_ptr *dptr, void *memory,
+                                              unsigned flags)
 {
     struct sim_allocation row;
 

@@ -107,8 +107,7 @@ static bool add_entry(abi_cu_module module, const char *at)
     pthread_mutex_unlock(&sim.lock);
     if (!function->name)
         return false;
-    function->takes_ns =
-        strstr(function->name, SPIN_NAME) && first_param_is_64_bits(at + length);
+    function->takes_ns = strstr(function->name, SPIN_NAME) && first_param_is_64_bits(at + length);
     module->count++;
     return true;
 }
@@ -228,9 +227,8 @@ abi_cu_result do_cuModuleLoadData(struct sim_call *call, abi_cu_module *module, 
     return result == ABI_CU_SUCCESS ? load(image, context, module) : result;
 }
 
-abi_cu_result do_cuModuleLoadDataEx(struct sim_call *call, abi_cu_module *module,
-                                    const void *image, unsigned count, int *options,
-                                    void **values)
+abi_cu_result do_cuModuleLoadDataEx(struct sim_call *call, abi_cu_module *module, const void *image,
+                                    unsigned count, int *options, void **values)
 {
     return do_cuModuleLoadData(call, module, image);
 }

@@ -194,8 +194,7 @@ abi_cu_result do_cuStreamGetFlags(struct sim_call *call, abi_cu_stream handle, u
 abi_cu_result do_cuStreamGetPriority(struct sim_call *call, abi_cu_stream handle, int *priority)
 {
     abi_cu_stream stream;
-    abi_cu_result result =
-        priority ? sim_stream_find(call, handle, &stream) : ABI_CU_INVALID_VALUE;
+    abi_cu_result result = priority ? sim_stream_find(call, handle, &stream) : ABI_CU_INVALID_VALUE;
     if (result == ABI_CU_SUCCESS)
         *priority = stream->priority;
     return result;
@@ -253,8 +252,8 @@ static abi_cu_result add_host(const struct sim_call *call, abi_cu_stream handle,
 {
     abi_cu_stream stream;
 
-    abi_cu_result result = fn || callback ? sim_stream_find(call, handle, &stream)
-                                          : ABI_CU_INVALID_VALUE;
+    abi_cu_result result =
+        fn || callback ? sim_stream_find(call, handle, &stream) : ABI_CU_INVALID_VALUE;
     if (result != ABI_CU_SUCCESS)
         return result;
     pthread_mutex_lock(&sim.lock);
@@ -280,8 +279,7 @@ abi_cu_result do_cuLaunchHostFunc(struct sim_call *call, abi_cu_stream handle, s
 }
 
 abi_cu_result do_cuStreamAddCallback(struct sim_call *call, abi_cu_stream handle,
-                                     sim_stream_callback callback, void *user_data,
-                                     unsigned flags)
+                                     sim_stream_callback callback, void *user_data, unsigned flags)
 {
     return flags ? ABI_CU_INVALID_VALUE : add_host(call, handle, NULL, callback, user_data);
 }

@@ -17,9 +17,9 @@
 #include "clock.h"
 #include "cupti.h"
 
-#define WORKER_BATCH 1024         /* records waiting at which the worker looks */
-#define WORKER_IDLE_MS 1000       /* and how often it looks otherwise */
-#define WAITING_MAX (1u << 20)    /* beyond this records are dropped and counted */
+#define WORKER_BATCH 1024      /* records waiting at which the worker looks */
+#define WORKER_IDLE_MS 1000    /* and how often it looks otherwise */
+#define WAITING_MAX (1u << 20) /* beyond this records are dropped and counted */
 
 struct waiting {
     int64_t end_ns;

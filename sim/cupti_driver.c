@@ -112,8 +112,8 @@ static void tell_holder(const struct abi_subscriber_params *params, const char *
         snprintf(params->old_subscriber_name, params->old_subscriber_size, "%s", name);
 }
 
-static abi_cupti_result subscribe(abi_subscriber *subscriber, abi_callback_fn callback,
-                                  void *user, const struct abi_subscriber_params *params)
+static abi_cupti_result subscribe(abi_subscriber *subscriber, abi_callback_fn callback, void *user,
+                                  const struct abi_subscriber_params *params)
 {
     abi_cupti_result result = cupti_ready();
 

@@ -15,8 +15,8 @@
 #define RESERVED_BYTES UINT64_C(0)
 
 /* Exported functions are declared where they are defined: nobody else includes them. */
-#define NVML_EXPORT(prototype)                                                              \
-    SIM_EXPORT nvml_result prototype;                                                       \
+#define NVML_EXPORT(prototype)                                                                     \
+    SIM_EXPORT nvml_result prototype;                                                              \
     SIM_EXPORT nvml_result prototype
 
 struct nvml_device {
@@ -291,8 +291,7 @@ NVML_EXPORT(nvmlDeviceGetPciInfo_v3(nvml_device device, struct nvml_pci *pci))
         return result;
     *pci = (struct nvml_pci){.bus = (uint32_t)(SIM_PCI_BUS_FIRST + index),
                              .pci_device_id = SIM_PCI_DEVICE_ID};
-    snprintf(pci->bus_id_legacy, sizeof(pci->bus_id_legacy), "0000:%02X:00.0",
-             pci->bus & 0xff);
+    snprintf(pci->bus_id_legacy, sizeof(pci->bus_id_legacy), "0000:%02X:00.0", pci->bus & 0xff);
     snprintf(pci->bus_id, sizeof(pci->bus_id), "00000000:%02X:00.0", pci->bus);
     return NVML_OK;
 }
@@ -398,7 +397,8 @@ NVML_EXPORT(nvmlDeviceGetFanSpeed(nvml_device device, unsigned *speed))
 }
 
 /* 0 where it is one device; else they meet at the host bridge. */
-NVML_EXPORT(nvmlDeviceGetTopologyCommonAncestor(nvml_device one, nvml_device other, unsigned *level))
+NVML_EXPORT(nvmlDeviceGetTopologyCommonAncestor(nvml_device one, nvml_device other,
+                                                unsigned *level))
 {
     enum { INTERNAL = 0, HOSTBRIDGE = 30 };
     int a, b;
@@ -451,7 +451,7 @@ NVML_EXPORT(nvmlDeviceGetMemoryInfo_v2(nvml_device device, struct nvml_memory_v2
         return NVML_ARGUMENT_VERSION_MISMATCH;
     nvml_result result = memory(device, &total, &used);
     if (result == NVML_OK)
-        *info = (struct nvml_memory_v2){MEMORY_VERSION_2, total, RESERVED_BYTES, total - used,
-                                        used};
+        *info =
+            (struct nvml_memory_v2){MEMORY_VERSION_2, total, RESERVED_BYTES, total - used, used};
     return result;
 }

@@ -7,8 +7,8 @@
 
 #include "nvml.h"
 
-#define NVML_EXPORT(prototype)                                                              \
-    SIM_EXPORT nvml_result prototype;                                                       \
+#define NVML_EXPORT(prototype)                                                                     \
+    SIM_EXPORT nvml_result prototype;                                                              \
     SIM_EXPORT nvml_result prototype
 
 #define LINKS_MAX 36 /* NVML_NVLINK_MAX_LINKS of API 13 */

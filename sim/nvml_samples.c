@@ -14,12 +14,12 @@
 #include "clock.h"
 #include "nvml.h"
 
-#define NVML_EXPORT(prototype)                                                              \
-    SIM_EXPORT nvml_result prototype;                                                       \
+#define NVML_EXPORT(prototype)                                                                     \
+    SIM_EXPORT nvml_result prototype;                                                              \
     SIM_EXPORT nvml_result prototype
 
-#define WINDOW_NS (500 * NS_PER_MS)       /* of one reading of the utilisation */
-#define SAMPLE_NS (20 * NS_PER_MS)        /* of one sample of nvmlDeviceGetSamples */
+#define WINDOW_NS (500 * NS_PER_MS) /* of one reading of the utilisation */
+#define SAMPLE_NS (20 * NS_PER_MS)  /* of one sample of nvmlDeviceGetSamples */
 #define SAMPLES 100
 #define PER_CENT 100
 
@@ -142,8 +142,7 @@ NVML_EXPORT(nvmlDeviceGetCurrentClocksThrottleReasons(nvml_device device,
     return throttle_reasons(device, reasons);
 }
 
-NVML_EXPORT(nvmlDeviceGetCurrentClocksEventReasons(nvml_device device,
-                                                   unsigned long long *reasons))
+NVML_EXPORT(nvmlDeviceGetCurrentClocksEventReasons(nvml_device device, unsigned long long *reasons))
 {
     return throttle_reasons(device, reasons);
 }
@@ -187,9 +186,11 @@ NVML_EXPORT(nvmlDeviceGetComputeRunningProcesses_v3(nvml_device device, unsigned
         if (!uses(process, index))
             continue;
         if (infos && found < *count)
-            infos[found] = (struct nvml_process){.pid = (uint32_t)process->pid,
+            infos[found] = (struct nvml_process){
+                .pid = (uint32_t)process->pid,
                 .used_memory = atomic_load(&process->file->devices[index].memory_bytes),
-                .gpu_instance = UINT32_MAX, .compute_instance = UINT32_MAX};
+                .gpu_instance = UINT32_MAX,
+                .compute_instance = UINT32_MAX};
         found++;
     }
     share_view_close(&view);
@@ -244,8 +245,8 @@ NVML_EXPORT(nvmlDeviceGetProcessUtilization(nvml_device device, struct nvml_proc
         if (!uses(process, index) || (kernel == 0 && copy == 0))
             continue;
         if (out && found < room)
-            out[found] = (struct nvml_process_sample){.pid = (uint32_t)process->pid,
-                .time_us = stamp(now), .sm = kernel, .memory = copy};
+            out[found] = (struct nvml_process_sample){
+                .pid = (uint32_t)process->pid, .time_us = stamp(now), .sm = kernel, .memory = copy};
         found++;
     }
     share_view_close(&view);
@@ -287,8 +288,9 @@ NVML_EXPORT(nvmlDeviceGetSamples(nvml_device device, unsigned type, unsigned lon
         unsigned percent = (unsigned)(busy * PER_CENT / SAMPLE_NS);
         samples[found].time_us = stamp(end);
         samples[found++].value.ui =
-            type == POWER ? IDLE_MILLIWATTS + (BUSY_MILLIWATTS - IDLE_MILLIWATTS) * percent / PER_CENT
-                          : percent;
+            type == POWER
+                ? IDLE_MILLIWATTS + (BUSY_MILLIWATTS - IDLE_MILLIWATTS) * percent / PER_CENT
+                : percent;
     }
     share_view_close(&view);
     *count = found;

@@ -59,7 +59,8 @@ struct share_file *share_create(const char *dir, char path[300])
     int fd = -1;
 
     snprintf(path, 300, "%s/%d.sim", dir, (int)getpid());
-    for (int i = 0; i < FOLDER_TRIES && fd < 0; i++) { /* the last to leave may take it away again */
+    for (int i = 0; i < FOLDER_TRIES && fd < 0;
+         i++) { /* the last to leave may take it away again */
         mkdir(dir, 0700);
         unlink(path);
         fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);

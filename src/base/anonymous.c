@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HOST_MIN 3 /* shorter names are words */
+#define HOST_MIN 3  /* shorter names are words */
 #define UUID_LEN 40 /* "GPU-" and 36 characters */
 
 static bool word(char c)
@@ -42,7 +42,7 @@ static size_t ip4_at(const char *p, unsigned part[4])
             return 0;
     }
     return isalnum((unsigned char)p[n]) || (p[n] == '.' && isdigit((unsigned char)p[n + 1])) ? 0
-                                                                                              : n;
+                                                                                             : n;
 }
 
 static size_t add_ip4(struct anonymous *a, struct str *out, const char *p)

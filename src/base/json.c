@@ -79,7 +79,7 @@ static size_t utf8_len(const unsigned char *p)
  * and direction marks, line separators. */
 static unsigned hidden_code(const unsigned char *p, size_t n)
 {
-    unsigned code = n == 2 ? (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu)
+    unsigned code = n == 2   ? (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu)
                     : n == 3 ? (p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu)
                              : 0;
     bool hidden = (code >= 0x80 && code <= 0x9f) || (code >= 0x200b && code <= 0x200f) ||

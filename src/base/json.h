@@ -13,7 +13,7 @@
 #define JSON_DEPTH_MAX 32
 
 struct json {
-    struct str *out;   /* borrowed */
+    struct str *out; /* borrowed */
     int depth;
     bool comma[JSON_DEPTH_MAX];
     bool after_key;

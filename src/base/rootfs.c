@@ -257,8 +257,8 @@ static bool listed_size(const char *root, const char *path, struct rootfs_size *
         struct rootfs_size s = {NAN, NAN, NAN, NAN};
         if (strncmp(p, path, n) || p[n] != ' ')
             continue;
-        found = sscanf(p + n, "%lf %lf %lf %lf", &s.bytes, &s.free_bytes, &s.files,
-                       &s.free_files) >= 2;
+        found =
+            sscanf(p + n, "%lf %lf %lf %lf", &s.bytes, &s.free_bytes, &s.files, &s.free_files) >= 2;
         if (found)
             *ret = s;
     }
@@ -285,10 +285,9 @@ bool rootfs_size(const char *root, const char *path, struct rootfs_size *ret)
     }
     if (statvfs(path, &v))
         return false;
-    *ret = (struct rootfs_size){(double)v.f_blocks * (double)v.f_frsize,
-                                (double)v.f_bavail * (double)v.f_frsize,
-                                v.f_files ? (double)v.f_files : NAN,
-                                v.f_files ? (double)v.f_favail : NAN};
+    *ret = (struct rootfs_size){
+        (double)v.f_blocks * (double)v.f_frsize, (double)v.f_bavail * (double)v.f_frsize,
+        v.f_files ? (double)v.f_files : NAN, v.f_files ? (double)v.f_favail : NAN};
     seen_size(path, ret);
     return true;
 }

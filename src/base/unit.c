@@ -72,8 +72,8 @@ int64_t unit_parse_ns(const char *text)
     static const struct {
         const char *name;
         double ns;
-    } units[] = {{"", 1e9},   {"s", 1e9}, {"ms", 1e6}, {"us", 1e3},   {"ns", 1},
-                 {"m", 6e10}, {"min", 6e10}, {"h", 3.6e12}};
+    } units[] = {{"", 1e9}, {"s", 1e9},  {"ms", 1e6},   {"us", 1e3},
+                 {"ns", 1}, {"m", 6e10}, {"min", 6e10}, {"h", 3.6e12}};
     char *end = NULL;
     if (!text || !*text)
         return -1;

@@ -49,7 +49,7 @@ struct thread {
     u64 call_t0; /* outermost driver call */
     u32 call_depth;
     u32 call_kind;
-    u64 host_node, host_list; /* arguments of getaddrinfo */
+    u64 host_node, host_list;       /* arguments of getaddrinfo */
     u64 write_t0, write_t1;         /* time of writing that was not reported yet; 0: none */
     u64 write_end;                  /* end of the last one that was reported */
     u64 write_look;                 /* when it last got a core or was looked at */

@@ -31,23 +31,23 @@ enum bpf_file_kind {
     BPF_FILE_UNIX,
     BPF_FILE_EVENTFD,
     BPF_FILE_TIMERFD,
-    BPF_FILE_EPOLL, /* and nothing inside could be told */
+    BPF_FILE_EPOLL,   /* and nothing inside could be told */
     BPF_FILE_CHARDEV, /* rdev in dev */
     BPF_FILE_OTHER,
 };
 
 enum bpf_off_flag {
-    BPF_OFF_RUNNABLE = 1 << 0,   /* was preempted or yielded: never slept */
+    BPF_OFF_RUNNABLE = 1 << 0, /* was preempted or yielded: never slept */
     BPF_OFF_IOWAIT = 1 << 1,
-    BPF_OFF_FAULT = 1 << 2,      /* in a page fault, no system call */
-    BPF_OFF_WAKE_IRQ = 1 << 3,   /* woken in hard or soft interrupt context */
-    BPF_OFF_MULTI = 1 << 4,      /* the file is one of several that were polled */
-    BPF_OFF_UNINTR = 1 << 5,     /* TASK_UNINTERRUPTIBLE */
-    BPF_OFF_RECLAIM = 1 << 6,    /* in direct reclaim or swap-in */
+    BPF_OFF_FAULT = 1 << 2,    /* in a page fault, no system call */
+    BPF_OFF_WAKE_IRQ = 1 << 3, /* woken in hard or soft interrupt context */
+    BPF_OFF_MULTI = 1 << 4,    /* the file is one of several that were polled */
+    BPF_OFF_UNINTR = 1 << 5,   /* TASK_UNINTERRUPTIBLE */
+    BPF_OFF_RECLAIM = 1 << 6,  /* in direct reclaim or swap-in */
     BPF_OFF_KTHREAD_WAKER = 1 << 7,
-    BPF_OFF_OPEN = 1 << 8,       /* asked for by a snapshot: still off, t_in is "now" */
-    BPF_OFF_WROTE = 1 << 9,      /* was on a core from t_out to t_in and filled the page cache */
-    BPF_OFF_URING = 1 << 10,     /* in io_uring_enter; syscall is what its last request does, if told */
+    BPF_OFF_OPEN = 1 << 8,   /* asked for by a snapshot: still off, t_in is "now" */
+    BPF_OFF_WROTE = 1 << 9,  /* was on a core from t_out to t_in and filled the page cache */
+    BPF_OFF_URING = 1 << 10, /* in io_uring_enter; syscall is what its last request does, if told */
 };
 
 /* How the first argument of a system call leads to a file; the table comes from user space. */
@@ -57,7 +57,7 @@ enum bpf_syscall_class {
     BPF_SYSCALL_POLL,   /* pollfd array and count */
     BPF_SYSCALL_SELECT, /* count and bit sets */
     BPF_SYSCALL_EPOLL,
-    BPF_SYSCALL_PATH, /* the path walk tells the file system */
+    BPF_SYSCALL_PATH,  /* the path walk tells the file system */
     BPF_SYSCALL_URING, /* the last request of the ring in argument 0 */
 };
 #define BPF_SYSCALLS 512
@@ -82,7 +82,7 @@ struct bpf_off {
     u8 addr[16];          /* peer; IPv4 as ::ffff:a.b.c.d */
     u8 local_addr[16];
     u16 peer_port, local_port;
-    u32 netns; /* inode of the socket's network namespace */
+    u32 netns;     /* inode of the socket's network namespace */
     u64 fault_ino; /* file whose pages this thread put into the page cache during the wait; 0 none */
     u32 fault_dev;
     u32 waker_kind; /* 0 user thread, 1 kernel thread, also one of io_uring */
@@ -114,10 +114,10 @@ struct bpf_host {
 
 /* Why something was lost; index of the `lost` array map. */
 enum bpf_lost {
-    BPF_LOST_RING,  /* ring buffer full */
-    BPF_LOST_MAP,   /* a map was full */
-    BPF_LOST_REGS,  /* no registers at a switch */
-    BPF_LOST_FILE,  /* the descriptor could not be followed */
+    BPF_LOST_RING, /* ring buffer full */
+    BPF_LOST_MAP,  /* a map was full */
+    BPF_LOST_REGS, /* no registers at a switch */
+    BPF_LOST_FILE, /* the descriptor could not be followed */
     BPF_LOST_COUNT
 };
 

@@ -22,7 +22,7 @@
 #define WRITE_MIN_NS 20000      /* shorter times are not worth a record */
 #define WRITE_PIECE_NS 20000000 /* longer ones are reported in pieces */
 #define WRITE_LOOK_NS 900000    /* timers of others are ticks too */
-#define WRITE_KIB_NS 512        /* a KiB of the page cache takes about this long, before it is learnt */
+#define WRITE_KIB_NS 512 /* a KiB of the page cache takes about this long, before it is learnt */
 #define WRITE_KIB_MAX (64 << 10) /* what was learnt from more is forgotten by halves */
 
 static __always_inline void emit_writing(struct thread *t, struct task_struct *p, u32 flags)

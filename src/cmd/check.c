@@ -33,9 +33,11 @@ static const char help_text[] =
     "      --vm-size NAME   the size of this cloud machine, where gpufeed cannot tell it\n"
     "      --dump FILE      write what was looked at as a tar archive, without secrets, names and\n"
     "                       addresses, for a bug report: --root reads it\n"
-    "      --root WHERE     look at another machine's files: a folder with its proc and sys, or a tar\n"
+    "      --root WHERE     look at another machine's files: a folder with its proc and sys, or a "
+    "tar\n"
     "                       archive (.tar, .tar.gz) such as --dump writes\n"
-    "      --interval TIME  watch counters for so long: 1, 500ms, 10s (default: 1s, and 5s more where\n"
+    "      --interval TIME  watch counters for so long: 1, 500ms, 10s (default: 1s, and 5s more "
+    "where\n"
     "                       that shows a load that may pass)\n"
     "      --json           as JSON (gpufeed.check/1, doc/check.schema.json)\n"
     "      --verbose        why each finding matters, which rules could not be judged, all facts\n"
@@ -49,7 +51,8 @@ static const char help_text[] =
     "      --undo           take back what --fix --apply did, but for what was changed since\n"
     "      --journal FILE   what was changed (default: /var/lib/gpufeed/fix.journal)\n"
     "\n"
-    "Exit code: 0 done, 1 findings at or above --fail-on (with --apply and --undo: a step failed),\n"
+    "Exit code: 0 done, 1 findings at or above --fail-on (with --apply and --undo: a step "
+    "failed),\n"
     "2 bad usage or input, 4 not permitted.\n"
     "\n"
     "examples:\n"
@@ -101,7 +104,7 @@ static const struct option long_options[] = {{"pid", required_argument, NULL, 'p
 struct check_command {
     struct show_options show;
     const char *root, *cgroup, *vm_size, *dump;
-    struct machine_files files; /* of root */
+    struct machine_files files;     /* of root */
     const char *data[DATA_MAX + 1]; /* NULL at the end */
     size_t data_count;
     const char *logs[LOGS_MAX];
@@ -290,11 +293,15 @@ static void look_clear(struct look *l)
 }
 
 /* On failure there is nothing to clear. */
-static int look(const struct check_command *o, int64_t interval_ns, struct look *ret, struct error *e)
+static int look(const struct check_command *o, int64_t interval_ns, struct look *ret,
+                struct error *e)
 {
     struct keep k = {0};
-    struct look l = {.options = {.root = root_of(o), .pid = o->pid, .interval_ns = interval_ns,
-                                 .data = o->data_count ? o->data : NULL, .vm_size = o->vm_size}};
+    struct look l = {.options = {.root = root_of(o),
+                                 .pid = o->pid,
+                                 .interval_ns = interval_ns,
+                                 .data = o->data_count ? o->data : NULL,
+                                 .vm_size = o->vm_size}};
     check_report_init(&l.report);
     int status = check_new(&k.check, e);
     if (!status && o->dump && !(l.options.dump = dump_new()))
@@ -439,7 +446,8 @@ static int find_data(const struct check_command *o)
         if (o->pid)
             str_addf(&path, "/proc/%u/root", o->pid);
         str_add(&path, o->data[i]);
-        bool absent = !path.failed && stat(str_text(&path), &st) && (errno == ENOENT || errno == ENOTDIR);
+        bool absent =
+            !path.failed && stat(str_text(&path), &st) && (errno == ENOENT || errno == ENOTDIR);
         str_clear(&path);
         if (absent)
             return cmd_usage(&cmd_check, "--data: there is no \"%s\"", o->data[i]);

@@ -18,8 +18,8 @@ enum { EXIT_DONE = 0, EXIT_FINDINGS = 1, EXIT_USAGE = 2, EXIT_JOB_FAILED = 3, EX
 
 struct command {
     const char *name;
-    const char *summary; /* one line for `gpufeed --help` */
-    const char *help;    /* usage, options and examples */
+    const char *summary;               /* one line for `gpufeed --help` */
+    const char *help;                  /* usage, options and examples */
     int (*run)(int argc, char **argv); /* argv[0] is the verb; returns the exit code */
 };
 

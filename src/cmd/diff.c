@@ -5,7 +5,6 @@
 #include "cmd/show.h"
 #include "report/diff.h"
 
-
 static const char help_text[] =
     "usage: gpufeed diff BEFORE AFTER [options]\n"
     "\n"

@@ -28,8 +28,8 @@ struct job {
     sigset_t was; /* the signal mask that the job gets back */
     void (*pipe_was)(int), (*size_was)(int), (*child_was)(int); /* what SIGPIPE, ... did */
     bool ended;
-    int code;        /* as a shell would say it */
-    int exec_errno;  /* 0: the command was started */
+    int code;       /* as a shell would say it */
+    int exec_errno; /* 0: the command was started */
 };
 
 /* 0: there is such a program, to be executed; else the errno that running it would give. */

@@ -15,7 +15,7 @@
 #endif
 
 static const struct command *const commands[] = {&cmd_run, &cmd_record, &cmd_report, &cmd_diff,
-                                               &cmd_check};
+                                                 &cmd_check};
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 int cmd_usage(const struct command *c, const char *fmt, ...)
@@ -43,14 +43,16 @@ int cmd_help(const struct command *c)
 static int help(FILE *to)
 {
     fputs("gpufeed tells what an accelerator waited for, what that cost, and what to change.\n\n"
-          "usage: gpufeed VERB [options]\n\n", to);
+          "usage: gpufeed VERB [options]\n\n",
+          to);
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(to, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\n'gpufeed VERB --help' explains a verb, with examples. 'gpufeed --version' prints the "
           "version.\n\n"
           "examples:\n"
           "  gpufeed run --price 28 --currency EUR -- python3 train.py\n"
-          "  gpufeed report job.gpufeed --html job.html\n", to);
+          "  gpufeed report job.gpufeed --html job.html\n",
+          to);
     return to == stdout ? EXIT_DONE : EXIT_USAGE;
 }
 

@@ -33,7 +33,9 @@ enum { LIVE_ORIGIN = SHOW_LAST, LIVE_SAMPLER, LIVE_LAST };
     SHOW_OPTIONS, {"output", required_argument, NULL, 'o'},                                        \
         {"origin", required_argument, NULL, LIVE_ORIGIN},                                          \
         {"sampler", no_argument, NULL, LIVE_SAMPLER}, {"quiet", no_argument, NULL, 'q'},           \
-        {"help", no_argument, NULL, 'h'}
+    {                                                                                              \
+        "help", no_argument, NULL, 'h'                                                             \
+    }
 
 bool live_option(struct live_options *o, int option, const char *value, const char **bad);
 

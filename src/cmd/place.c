@@ -43,7 +43,8 @@ void place_rescue(const char *command, struct measure *m, char *path)
     if (!measure_moved(m))
         return;
     if (!place_make(path, place, folder)) {
-        say(command, "\"%s\" was moved or removed while it was written, and there is no room for another",
+        say(command,
+            "\"%s\" was moved or removed while it was written, and there is no room for another",
             path);
         return;
     }
@@ -53,7 +54,7 @@ void place_rescue(const char *command, struct measure *m, char *path)
         rmdir(folder);
         return;
     }
-    say(command, "\"%s\" was moved or removed while it was written; the recording goes to \"%s\"", path,
-        place);
+    say(command, "\"%s\" was moved or removed while it was written; the recording goes to \"%s\"",
+        path, place);
     str_copy(path, PATH_MAX, place);
 }

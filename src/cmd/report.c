@@ -20,7 +20,8 @@ static const char help_text[] =
     "      --rules DIR      more rules, or others of the same name\n"
     "      --fail-on LEVEL  exit 1 if a finding is info, warning or critical, or worse\n"
     "\n"
-    "Exit code: 0 done, 1 findings at or above --fail-on, 2 a file cannot be read as any of these.\n"
+    "Exit code: 0 done, 1 findings at or above --fail-on, 2 a file cannot be read as any of "
+    "these.\n"
     "\n"
     "examples:\n"
     "  gpufeed report job.gpufeed --price 28\n"
@@ -50,7 +51,8 @@ static int show_files(char *const *paths, size_t count, const struct show_option
     if (foreign == count)
         return show_foreign(&cmd_report, paths, count, o, stdout);
     if (count > 1) {
-        error_set(&e, STATUS_INPUT, "\"%s\" is a recording: it is read alone, not together with other files",
+        error_set(&e, STATUS_INPUT,
+                  "\"%s\" is a recording: it is read alone, not together with other files",
                   recording);
         return cmd_fail(&cmd_report, &e);
     }

@@ -96,8 +96,8 @@ static bool own_option(void *arg, int option, const char *value, const char **ba
 /* -1: go on; else the exit code. */
 static int parse(int argc, char **argv, struct run_options *o)
 {
-    int code = options_parse(&cmd_run, argc, argv, "+:o:qh", long_options, &o->live.show,
-                             own_option, o);
+    int code =
+        options_parse(&cmd_run, argc, argv, "+:o:qh", long_options, &o->live.show, own_option, o);
     if (code >= 0)
         return code;
     if (optind >= argc)

@@ -16,7 +16,8 @@ static void print_safe(const char *before, const char *text)
     struct str clean = {0}, safe = {0};
     redact_add(&clean, text);
     plain_add(&safe, str_text(&clean), !strcmp(nl_langinfo(CODESET), "UTF-8"));
-    fprintf(stderr, "%s%s\n", before, clean.failed || safe.failed ? "out of memory" : str_text(&safe));
+    fprintf(stderr, "%s%s\n", before,
+            clean.failed || safe.failed ? "out of memory" : str_text(&safe));
     str_clear(&clean);
     str_clear(&safe);
 }

@@ -148,7 +148,8 @@ int show_exit_code(const struct report *r, int fail_on)
 }
 
 /* Renders r, and clears it. */
-static int show(const struct command *c, struct report *r, const struct show_options *o, FILE *stream)
+static int show(const struct command *c, struct report *r, const struct show_options *o,
+                FILE *stream)
 {
     struct error e = {0};
     struct str out = {0};
@@ -170,8 +171,8 @@ static int show(const struct command *c, struct report *r, const struct show_opt
 
 static struct record_options record_options_of(const struct show_options *o)
 {
-    return (struct record_options){.price_per_hour = o->price, .currency = o->currency,
-                                   .rules_dir = o->rules};
+    return (struct record_options){
+        .price_per_hour = o->price, .currency = o->currency, .rules_dir = o->rules};
 }
 
 int show_recording(const struct command *c, const char *path, const struct show_options *o,

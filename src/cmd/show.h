@@ -13,9 +13,9 @@ struct show_options {
     double price; /* per hour; NAN: none */
     const char *currency, *rules;
     bool json, chains;
-    const char *html;   /* file for the HTML report; NULL none */
-    const char *to;     /* file for the report; NULL: `stream` */
-    int fail_on;        /* enum severity; -1 never */
+    const char *html; /* file for the HTML report; NULL none */
+    const char *to;   /* file for the report; NULL: `stream` */
+    int fail_on;      /* enum severity; -1 never */
     bool quiet;
 };
 
@@ -25,15 +25,24 @@ void show_init(struct show_options *o);
 bool show_option(struct show_options *o, int option, const char *value, const char **bad);
 
 /* getopt_long values of the shared options, and their rows. */
-enum { SHOW_PRICE = 256, SHOW_CURRENCY, SHOW_RULES, SHOW_JSON, SHOW_CHAINS, SHOW_HTML, SHOW_FAIL_ON,
-       SHOW_LAST };
+enum {
+    SHOW_PRICE = 256,
+    SHOW_CURRENCY,
+    SHOW_RULES,
+    SHOW_JSON,
+    SHOW_CHAINS,
+    SHOW_HTML,
+    SHOW_FAIL_ON,
+    SHOW_LAST
+};
 #define SHOW_OPTIONS                                                                               \
     {"price", required_argument, NULL, SHOW_PRICE},                                                \
         {"currency", required_argument, NULL, SHOW_CURRENCY},                                      \
         {"rules", required_argument, NULL, SHOW_RULES}, {"json", no_argument, NULL, SHOW_JSON},    \
-        {"chains", no_argument, NULL, SHOW_CHAINS},                                                \
-        {"html", required_argument, NULL, SHOW_HTML},                                              \
-        {"fail-on", required_argument, NULL, SHOW_FAIL_ON}
+        {"chains", no_argument, NULL, SHOW_CHAINS}, {"html", required_argument, NULL, SHOW_HTML},  \
+    {                                                                                              \
+        "fail-on", required_argument, NULL, SHOW_FAIL_ON                                           \
+    }
 
 /* How to write text to this stream: colour, width, character set. */
 struct report_text_options show_text_options(const struct show_options *o, FILE *stream);

@@ -16,8 +16,8 @@
 #include <sys/types.h>
 
 struct signals {
-    int fd;       /* readable: a signal, or a child ended */
-    int witness;  /* to the other process; -1: there is none, every signal sent to us is passed on */
+    int fd;      /* readable: a signal, or a child ended */
+    int witness; /* to the other process; -1: there is none, every signal sent to us is passed on */
     sigset_t was; /* the mask before */
 };
 

@@ -88,9 +88,10 @@ static int plan_limit(struct fix_plan *p, const struct fix_context *c, struct fi
         str_copy(s->after, sizeof(s->after), str_text(&text));
         str_clear(&text);
         if (!strcmp(value, s->after))
-            str_copy(s->why, sizeof(s->why),
-                     "its hard limit allows no more: root has to raise that where the job is started "
-                     "(limits.conf, LimitNOFILE= or LimitMEMLOCK=, docker --ulimit)");
+            str_copy(
+                s->why, sizeof(s->why),
+                "its hard limit allows no more: root has to raise that where the job is started "
+                "(limits.conf, LimitNOFILE= or LimitMEMLOCK=, docker --ulimit)");
     }
     return add_step(p, root_of(c->root), &knob_limit, s, e);
 }

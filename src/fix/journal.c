@@ -159,8 +159,9 @@ int journal_open(const char *path, bool make, struct journal *ret, struct error 
     int status = j.path ? open_file(&j, make, e) : error_set(e, STATUS_MEMORY, "out of memory");
     if (!status)
         status = read_file(&j, &text, e);
-    if (!status && text.len && (text.len < strlen(HEAD) ? strncmp(HEAD, text.data, text.len)
-                                                        : strncmp(HEAD, text.data, strlen(HEAD))))
+    if (!status && text.len &&
+        (text.len < strlen(HEAD) ? strncmp(HEAD, text.data, text.len)
+                                 : strncmp(HEAD, text.data, strlen(HEAD))))
         status = error_set(e, STATUS_INPUT, "\"%s\" is no journal of gpufeed", path);
     if (!status)
         status = mend(&j, &text, e);
@@ -181,8 +182,8 @@ static int write_line(struct journal *j, const struct journal_entry *x, enum jou
     struct str line = {0};
     str_addf(&line, "%.3f\t%u\t%s\t%s\t%s\t%s\t%s\t%s\n", unit_seconds(unix_ns), x->number,
              events[event], x->knob, x->target, x->before, x->after, x->finding);
-    int status = line.failed ? error_set(e, STATUS_MEMORY, "out of memory")
-                             : put(j, line.data, line.len, e);
+    int status =
+        line.failed ? error_set(e, STATUS_MEMORY, "out of memory") : put(j, line.data, line.len, e);
     str_clear(&line);
     return status;
 }

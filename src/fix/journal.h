@@ -34,7 +34,7 @@ struct journal_entry {
 
 struct journal {
     int fd;
-    char *path; /* owned */
+    char *path;                    /* owned */
     struct journal_entry *entries; /* owned, in the order of their numbers */
     size_t count, cap;
 };

@@ -24,15 +24,17 @@ struct knob {
      * (of files alone); "" none. */
     int (*get)(const char *root, const char *target, char value[KNOB_VALUE], struct error *e);
     int (*set)(const char *root, const char *target, const char *value, struct error *e);
-    const char *half; /* the value that a set leaves which was killed; NULL: there is none between */
+    const char
+        *half; /* the value that a set leaves which was killed; NULL: there is none between */
 };
 
-extern const struct knob knob_sysfs;   /* PATH: a file of /sys or /proc/sys that holds one value */
-extern const struct knob knob_link;    /* INTERFACE: "up" or "down" */
-extern const struct knob knob_module;  /* NAME: "loaded" or "absent" */
-extern const struct knob knob_limit;   /* PID START LIMIT: "SOFT HARD" */
-extern const struct knob knob_atime;   /* MOUNT POINT: "noatime", "relatime" or "strictatime" */
-extern const struct knob knob_scratch; /* DEVICE[,DEVICE ...]:FOLDER: "mounted" or "absent"; between: "assembled" */
+extern const struct knob knob_sysfs;  /* PATH: a file of /sys or /proc/sys that holds one value */
+extern const struct knob knob_link;   /* INTERFACE: "up" or "down" */
+extern const struct knob knob_module; /* NAME: "loaded" or "absent" */
+extern const struct knob knob_limit;  /* PID START LIMIT: "SOFT HARD" */
+extern const struct knob knob_atime;  /* MOUNT POINT: "noatime", "relatime" or "strictatime" */
+extern const struct knob
+    knob_scratch; /* DEVICE[,DEVICE ...]:FOLDER: "mounted" or "absent"; between: "assembled" */
 
 /* Fills the target of knob_limit for a running process; false: it does not run. */
 bool limit_target(const char *root, unsigned pid, const char *limit, char target[KNOB_TARGET]);

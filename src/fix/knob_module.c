@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const allowed[] = {"nvidia_peermem", "nvidia_uvm", "ib_ipoib",   "rdma_ucm",
-                                      "rdma_cm",        "ib_uverbs",  "ib_umad",    "mlx5_ib",
+static const char *const allowed[] = {"nvidia_peermem", "nvidia_uvm", "ib_ipoib", "rdma_ucm",
+                                      "rdma_cm",        "ib_uverbs",  "ib_umad",  "mlx5_ib",
                                       "ib_core",        "gdrdrv",     "nvidia_fs"};
 
 static bool may(const char *target, const char *value)

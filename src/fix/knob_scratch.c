@@ -108,8 +108,8 @@ static int folder_free(const struct scratch *s, struct error *e)
 
 static int make_raid(const struct scratch *s, struct error *e)
 {
-    const char *argv[DEVICES_MAX + 8] = {"mdadm",   "--create", RAID, "--run", "--level=0",
-                                         NULL, "--homehost=any"};
+    const char *argv[DEVICES_MAX + 8] = {"mdadm", "--create",      RAID, "--run", "--level=0",
+                                         NULL,    "--homehost=any"};
     char number[48];
     size_t n = 7;
     snprintf(number, sizeof(number), "--raid-devices=%zu", s->count);

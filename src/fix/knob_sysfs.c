@@ -17,10 +17,8 @@
 
 /* Nothing here can lose data or make a machine unreachable. */
 static const char *const allowed[] = {
-    "/sys/block/*/queue/read_ahead_kb",
-    "/sys/block/*/queue/scheduler",
-    "/sys/class/bdi/*/read_ahead_kb",
-    "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+    "/sys/block/*/queue/read_ahead_kb", "/sys/block/*/queue/scheduler",
+    "/sys/class/bdi/*/read_ahead_kb",   "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
     "/proc/sys/vm/zone_reclaim_mode",
 };
 

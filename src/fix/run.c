@@ -55,7 +55,8 @@ int run_program(const char *const *argv, struct error *e)
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, fds[1], 1);
     posix_spawn_file_actions_adddup2(&actions, fds[1], 2);
-    int why = posix_spawn(&pid, path, &actions, NULL, (char *const *)(const void *)argv, environment);
+    int why =
+        posix_spawn(&pid, path, &actions, NULL, (char *const *)(const void *)argv, environment);
     posix_spawn_file_actions_destroy(&actions);
     close(fds[1]);
     if (why) {

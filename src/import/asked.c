@@ -73,7 +73,8 @@ const struct launch *asked_find(const struct asked *l, uint64_t key, int64_t t)
     for (int g = 0; g < 2 && !best; g++) {
         if (!l->count[g])
             continue;
-        for (size_t at = place(key, l->cap[g]); l->slot[g][at].used; at = (at + 1) & (l->cap[g] - 1))
+        for (size_t at = place(key, l->cap[g]); l->slot[g][at].used;
+             at = (at + 1) & (l->cap[g] - 1))
             if (l->slot[g][at].key == key && l->slot[g][at].t0 <= t)
                 best = &l->slot[g][at];
     }

@@ -20,9 +20,9 @@ static uint64_t bytes_of(const char *dtype)
         const char *name;
         uint64_t bytes;
     } types[] = {{"float8", 1}, {"bfloat16", 2}, {"half", 2}, {"float16", 2}, {"short", 2},
-                 {"double", 8}, {"float64", 8}, {"long", 8}, {"int64", 8}, {"float", 4},
-                 {"int8", 1}, {"uint8", 1}, {"byte", 1}, {"char", 1}, {"bool", 1}, {"int", 4},
-                 {"uint32", 4}};
+                 {"double", 8}, {"float64", 8},  {"long", 8}, {"int64", 8},   {"float", 4},
+                 {"int8", 1},   {"uint8", 1},    {"byte", 1}, {"char", 1},    {"bool", 1},
+                 {"int", 4},    {"uint32", 4}};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         if (!strncasecmp(dtype, types[i].name, strlen(types[i].name)))
             return types[i].bytes;
@@ -81,7 +81,8 @@ static void copy_list(const char *list, char *to, size_t size)
     snprintf(to, size, "%.*s", n < 40 ? (int)n : 40, list);
 }
 
-void collective_group(const char *ranks, int64_t size, const char *name, const char *words, char *to, size_t to_size)
+void collective_group(const char *ranks, int64_t size, const char *name, const char *words,
+                      char *to, size_t to_size)
 {
     struct ranks r = read_ranks(ranks);
     char who[96] = "", list[48];

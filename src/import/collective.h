@@ -26,7 +26,8 @@ void collective_name(const char *name, const char *kernel, const char *dtype, in
                      char *to, size_t size);
 /* Who takes part: "ranks 0-7 (default_pg)", "8 ranks from 0 to 56 (dp)". ranks: numbers as the trace lists them, cut
  * off with "..." beyond some; size: how many, 0 unknown. All may be "" and 0: so is the answer then. */
-void collective_group(const char *ranks, int64_t size, const char *name, const char *words, char *to, size_t to_size);
+void collective_group(const char *ranks, int64_t size, const char *name, const char *words,
+                      char *to, size_t to_size);
 /* elements < 0: unknown. False: out of memory. */
 bool collectives_add(struct collectives *c, const char *name, const char *dtype, int64_t elements,
                      int64_t ns);

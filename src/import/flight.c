@@ -35,9 +35,9 @@ void flight_free(struct flight *f)
 
 bool flight_is_json(const char *head, size_t size)
 {
-    return scan_begin(head, size) == '{' &&
-           (memmem(head, size, "\"pg_config\"", 11) || memmem(head, size, "\"collective_seq_id\"", 19) ||
-            memmem(head, size, "\"nccl_comm_state\"", 17));
+    return scan_begin(head, size) == '{' && (memmem(head, size, "\"pg_config\"", 11) ||
+                                             memmem(head, size, "\"collective_seq_id\"", 19) ||
+                                             memmem(head, size, "\"nccl_comm_state\"", 17));
 }
 
 int flight_rank_of_name(const char *path)
@@ -74,7 +74,8 @@ static uint32_t group_of(struct flight *f, const char *name, const char *descrip
         f->failed = true;
         return 0;
     }
-    f->groups[f->group_count] = (struct flight_group){.name = text, .description = text_of(f, description)};
+    f->groups[f->group_count] =
+        (struct flight_group){.name = text, .description = text_of(f, description)};
     return (uint32_t)f->group_count++;
 }
 
@@ -212,9 +213,11 @@ static void read_entry(struct flight *f, const struct value *entry, uint32_t ran
         return;
     }
     struct flight_call *c = &f->calls[f->call_count++];
-    *c = (struct flight_call){.group = g, .rank = rank, .sequence = sequence,
-                       .operation = text_of(f, operation),
-                       .state = (uint8_t)state_of(entry)};
+    *c = (struct flight_call){.group = g,
+                              .rank = rank,
+                              .sequence = sequence,
+                              .operation = text_of(f, operation),
+                              .state = (uint8_t)state_of(entry)};
     c->sizes = spelt(f, value_get(entry, "input_sizes"), s);
     c->types = spelt(f, value_get(entry, "input_dtypes"), s);
     seat->enqueued = sequence > seat->enqueued ? sequence : seat->enqueued;
@@ -233,17 +236,21 @@ static int free_rank(const struct flight *f)
     return rank;
 }
 
-int flight_add(struct flight *f, const struct value *dump, int rank, const char *path, struct error *e)
+int flight_add(struct flight *f, const struct value *dump, int rank, const char *path,
+               struct error *e)
 {
     const struct value *entries = value_get(dump, "entries");
     struct str scratch = {0};
     if (!value_get(dump, "pg_config") && !entries)
-        return error_set(e, STATUS_INPUT,
-                         "\"%s\" is no dump of PyTorch's flight recorder: it has no pg_config and no "
-                         "entries", path);
+        return error_set(
+            e, STATUS_INPUT,
+            "\"%s\" is no dump of PyTorch's flight recorder: it has no pg_config and no "
+            "entries",
+            path);
     rank = rank < 0 ? free_rank(f) : rank;
     if (map_get(&f->rank_of, (uint64_t)rank, NULL))
-        return error_set(e, STATUS_INPUT, "\"%s\": a dump of rank %d was there already", path, rank);
+        return error_set(e, STATUS_INPUT, "\"%s\": a dump of rank %d was there already", path,
+                         rank);
     if (!mem_grow((void **)&f->dumps, &f->dump_cap, f->dump_count + 1, sizeof(*f->dumps)) ||
         !map_put(&f->rank_of, (uint64_t)rank, f->dump_count))
         return error_set(e, STATUS_MEMORY, "\"%s\": out of memory", path);
@@ -253,7 +260,8 @@ int flight_add(struct flight *f, const struct value *dump, int rank, const char 
         f->version = text_of(f, value_text(value_get(dump, "version"), NULL));
     const struct value *library = value_get(dump, "comm_lib_version");
     if (!f->library)
-        f->library = text_of(f, value_text(library ? library : value_get(dump, "nccl_version"), NULL));
+        f->library =
+            text_of(f, value_text(library ? library : value_get(dump, "nccl_version"), NULL));
     map_clear(&f->id_of);
     read_groups(f, dump, index);
     for (size_t i = 0; i < value_count(entries) && !f->failed; i++, f->entries++)

@@ -14,7 +14,7 @@
 
 struct flight;
 
-struct flight *flight_new(void); /* NULL: out of memory */
+struct flight *flight_new(void);    /* NULL: out of memory */
 void flight_free(struct flight *f); /* NULL is fine */
 
 /* Does a JSON dump look like this? */
@@ -24,7 +24,8 @@ int flight_rank_of_name(const char *path);
 
 /* One rank's dump; rank -1: not known, it gets the lowest that is free. `path` names it in facts. Nothing of dump is
  * kept. STATUS_INPUT: it is no such dump, or the rank was there. */
-int flight_add(struct flight *f, const struct value *dump, int rank, const char *path, struct error *e);
+int flight_add(struct flight *f, const struct value *dump, int rank, const char *path,
+               struct error *e);
 
 /* How many entries held no number or name. */
 uint64_t flight_skipped(const struct flight *f);

@@ -33,22 +33,29 @@ static void emit(struct out *o, const char *kind, const char *name, double numbe
                  uint32_t rank)
 {
     bool one = rank < o->f->dump_count;
-    struct fact fact = {kind, str_text(&o->subject), name, text, text ? NAN : number,
+    struct fact fact = {kind,
+                        str_text(&o->subject),
+                        name,
+                        text,
+                        text ? NAN : number,
                         text ? "" : "count",
-                        one ? intern_text(&o->f->texts, o->f->dumps[rank].path) : "flight recorder"};
+                        one ? intern_text(&o->f->texts, o->f->dumps[rank].path)
+                            : "flight recorder"};
     o->f->failed |= o->subject.failed || o->text.failed; /* the next reset forgets it */
     if (!o->status)
         o->status = o->fn(o->arg, &fact);
 }
 
-static void emit_text(struct out *o, const char *kind, const char *name, uint32_t text, uint32_t rank)
+static void emit_text(struct out *o, const char *kind, const char *name, uint32_t text,
+                      uint32_t rank)
 {
     if (text)
         emit(o, kind, name, NAN, intern_text(&o->f->texts, text), rank);
 }
 
 /* The calls of group g with that number; calls are sorted. */
-static const struct flight_call *find(const struct flight *f, uint32_t g, int64_t sequence, size_t *count)
+static const struct flight_call *find(const struct flight *f, uint32_t g, int64_t sequence,
+                                      size_t *count)
 {
     size_t low = 0, high = f->call_count;
     while (low < high) {
@@ -107,9 +114,10 @@ static void sum_up(struct flight *f)
 /* Every rank gives the same number of bytes in these; elsewhere sizes may differ. */
 static bool sizes_are_equal(const char *operation)
 {
-    static const char *const equal[] = {"all_reduce", "allreduce", "broadcast", "all_gather",
-                                        "_all_gather_base", "reduce_scatter", "_reduce_scatter_base",
-                                        "reduce", "barrier"};
+    static const char *const equal[] = {
+        "all_reduce",           "allreduce",        "broadcast",
+        "all_gather",           "_all_gather_base", "reduce_scatter",
+        "_reduce_scatter_base", "reduce",           "barrier"};
     for (size_t i = 0; i < sizeof(equal) / sizeof(equal[0]); i++)
         if (!strcmp(operation, equal[i]))
             return true;
@@ -197,7 +205,8 @@ static void tell_mismatches(struct out *o)
     uint32_t done = UINT32_MAX;
     for (size_t i = 0, n; i < f->call_count; i += n) {
         const struct flight_call *c = &f->calls[i];
-        for (n = 1; i + n < f->call_count && c[n].group == c->group && c[n].sequence == c->sequence; n++)
+        for (n = 1; i + n < f->call_count && c[n].group == c->group && c[n].sequence == c->sequence;
+             n++)
             ;
         if (c->group == done)
             continue;
@@ -259,7 +268,8 @@ static void tell_absent(struct out *o, uint32_t ranks)
     int64_t next = 0;
     str_reset(&o->text);
     for (size_t i = 0; i <= f->dump_count && o->text.len < 200; i++) {
-        int64_t end = i < f->dump_count ? (int64_t)have[i] : (int64_t)ranks; /* next ... end - 1 are absent */
+        int64_t end =
+            i < f->dump_count ? (int64_t)have[i] : (int64_t)ranks; /* next ... end - 1 are absent */
         if (end > next)
             str_addf(&o->text, end > next + 1 ? "%s%lld-%lld" : "%s%lld", o->text.len ? ", " : "",
                      (long long)next, (long long)end - 1);

@@ -58,7 +58,9 @@ static int set_read(void *set, struct source *source, struct sink *sink, struct 
         status = value_read(&v, source, &dump, e);
     int rank = flight_rank_of_name(path);
     if (!status && rank < 0)
-        sink_note(sink, "its name does not end in a rank: it is taken for the lowest rank without a dump");
+        sink_note(
+            sink,
+            "its name does not end in a rank: it is taken for the lowest rank without a dump");
     if (!status)
         status = flight_add(set, dump, rank, path, e);
     sink_skip(sink, "entries without a name or number", flight_skipped(set) - before);
@@ -68,5 +70,5 @@ static int set_read(void *set, struct source *source, struct sink *sink, struct 
 
 FORMAT_SET(flight, set_read);
 
-const struct format format_flight = {.name = "dump of PyTorch's flight recorder",
-                                     .recognise = recognise, .set = &flight_set};
+const struct format format_flight = {
+    .name = "dump of PyTorch's flight recorder", .recognise = recognise, .set = &flight_set};

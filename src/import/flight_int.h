@@ -37,7 +37,7 @@ struct flight_dump {
 struct flight {
     struct intern texts;
     struct map group_of, seat_of, rank_of; /* name; group and rank; number of a rank */
-    struct map id_of; /* the number that the dump that is read gives a group */
+    struct map id_of;                      /* the number that the dump that is read gives a group */
     struct flight_call *calls;
     size_t call_count, call_cap;
     struct flight_seat *seats;

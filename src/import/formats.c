@@ -4,13 +4,8 @@
 #include "import/formats_list.h"
 
 static const struct format *const formats[] = {
-    &format_nsys,
-    &format_kineto,
-    &format_flight,
-    &format_ras,
-    &format_inspector,
-    &format_nccl,
-    &format_prom,
+    &format_nsys,      &format_kineto, &format_flight, &format_ras,
+    &format_inspector, &format_nccl,   &format_prom,
 };
 #define FORMATS (sizeof(formats) / sizeof(formats[0]))
 

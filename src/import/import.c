@@ -13,7 +13,8 @@
 #include <time.h>
 
 /* NULL: none of them, and why. What packs others is asked for first: some formats are known by what they hold. */
-static const struct format *find_format(const char *path, const char *head, size_t size, struct error *e)
+static const struct format *find_format(const char *path, const char *head, size_t size,
+                                        struct error *e)
 {
     struct str known = {0};
     const char *how = wrapped_how(path, head, size);
@@ -26,8 +27,10 @@ static const struct format *find_format(const char *path, const char *head, size
     }
     for (size_t i = 0; format_at(i); i++)
         str_addf(&known, "%s %s", i ? "," : "", format_at(i)->name);
-    error_set(e, STATUS_INPUT, "\"%s\" is neither a recording of gpufeed nor a file that it can "
-                               "import (it reads:%s)", path, str_text(&known));
+    error_set(e, STATUS_INPUT,
+              "\"%s\" is neither a recording of gpufeed nor a file that it can "
+              "import (it reads:%s)",
+              path, str_text(&known));
     str_clear(&known);
     return NULL;
 }
@@ -131,8 +134,10 @@ static double cpu_seconds(void)
 
 static int finish(struct sink_job *job, struct error *e)
 {
-    struct record_end end = {.exit_code = -1, .cpu_seconds = cpu_seconds(),
-                             .peak_rss_bytes = mem_peak_bytes(), .events_lost = job->lost,
+    struct record_end end = {.exit_code = -1,
+                             .cpu_seconds = cpu_seconds(),
+                             .peak_rss_bytes = mem_peak_bytes(),
+                             .events_lost = job->lost,
                              .slowdown_bound = NAN};
     int status = STATUS_OK;
     if (job->window_ns)
@@ -166,8 +171,10 @@ static int check_once(const char *const *paths, size_t count, struct error *e)
         seen[i] = st;
         for (size_t k = 0; k < i && !status; k++)
             if (seen[k].st_ino == st.st_ino && seen[k].st_dev == st.st_dev)
-                status = error_set(e, STATUS_INPUT, "\"%s\" is the same file as \"%s\": give each "
-                                                    "rank's file once", paths[i], paths[k]);
+                status = error_set(e, STATUS_INPUT,
+                                   "\"%s\" is the same file as \"%s\": give each "
+                                   "rank's file once",
+                                   paths[i], paths[k]);
     }
     return status;
 }
@@ -175,13 +182,13 @@ static int check_once(const char *const *paths, size_t count, struct error *e)
 int import_files(const char *const *paths, size_t count, const char *version, struct record **ret,
                  struct error *e)
 {
-    struct sink_job job = {.files = count, .t0 = INT64_MAX, .t1 = INT64_MIN,
-                           .first_start = INT64_MIN};
+    struct sink_job job = {
+        .files = count, .t0 = INT64_MAX, .t1 = INT64_MIN, .first_start = INT64_MIN};
     struct sets sets = {0};
     struct str title = {0};
     add_title(&title, paths, count);
-    struct record_meta meta = {.title = str_text(&title), .version = version,
-                               .mode = "foreign trace", .window_ns = 1};
+    struct record_meta meta = {
+        .title = str_text(&title), .version = version, .mode = "foreign trace", .window_ns = 1};
     int status = check_once(paths, count, e);
     if (!status)
         status = record_create_memory(&meta, &job.record, e);

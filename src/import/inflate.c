@@ -68,8 +68,9 @@ static bool next_member(struct inflate *f)
         return false;
     if (*f->z.next_in == 0x1f)
         return inflateReset(&f->z) == Z_OK;
-    error_set(&f->error, STATUS_INPUT, "\"%s\": rubbish after the end of the gzip data, at byte %llu",
-              f->path, (unsigned long long)f->out);
+    error_set(&f->error, STATUS_INPUT,
+              "\"%s\": rubbish after the end of the gzip data, at byte %llu", f->path,
+              (unsigned long long)f->out);
     return false;
 }
 
@@ -97,7 +98,8 @@ static bool fill(struct inflate *f, char *block, size_t *size)
         if (rc == Z_STREAM_END)
             more = next_member(f);
         else if (rc == Z_MEM_ERROR)
-            more = error_set(&f->error, STATUS_MEMORY, "\"%s\": out of memory", f->path) == STATUS_OK;
+            more =
+                error_set(&f->error, STATUS_MEMORY, "\"%s\": out of memory", f->path) == STATUS_OK;
         else if (rc != Z_OK && rc != Z_BUF_ERROR)
             more = bad_data(f, "are damaged");
     }

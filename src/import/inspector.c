@@ -58,7 +58,8 @@ bool inspector_is(const char *head, size_t size)
 {
     return scan_begin(head, size) == '{' &&
            (memmem(head, size, "\"inspector_output_format_version\"", 33) ||
-            (memmem(head, size, "\"coll_perf\"", 11) && memmem(head, size, "\"coll_busbw_gbs\"", 16)));
+            (memmem(head, size, "\"coll_perf\"", 11) &&
+             memmem(head, size, "\"coll_busbw_gbs\"", 16)));
 }
 
 void inspector_begin(struct inspector *p)
@@ -144,8 +145,9 @@ void inspector_line(struct inspector *p, const struct value *line)
                                            "p2p_busbw_gbs"};
     const struct value *coll = value_get(line, "coll_perf"), *p2p = value_get(line, "p2p_perf");
     take_header(p, line);
-    bool taken = (coll && take_perf(p, coll, value_text(value_get(coll, "coll"), NULL), coll_keys)) ||
-                 (p2p && take_perf(p, p2p, value_text(value_get(p2p, "p2p"), NULL), p2p_keys));
+    bool taken =
+        (coll && take_perf(p, coll, value_text(value_get(coll, "coll"), NULL), coll_keys)) ||
+        (p2p && take_perf(p, p2p, value_text(value_get(p2p, "p2p"), NULL), p2p_keys));
     if (!taken && (coll || p2p || !(value_get(line, "header") || value_get(line, "proxy_trace"))))
         p->skipped++;
 }
@@ -203,8 +205,8 @@ int inspector_facts(const struct inspector *p, fact_fn fn, void *arg, struct err
     if (p->dumped)
         number(&o, "", "dropped", p->dropped, "count");
     if (p->version && !o.status) {
-        struct fact f = {"inspector", "", "version", intern_text(&p->texts, p->version), NAN, "",
-                         "NCCL Inspector"};
+        struct fact f = {"inspector", "", "version",       intern_text(&p->texts, p->version),
+                         NAN,         "", "NCCL Inspector"};
         o.status = fn(arg, &f);
     }
     return o.status;

@@ -11,7 +11,7 @@
 
 struct inspector;
 
-struct inspector *inspector_new(void); /* NULL: out of memory */
+struct inspector *inspector_new(void);    /* NULL: out of memory */
 void inspector_free(struct inspector *p); /* NULL is fine */
 bool inspector_is(const char *head, size_t size);
 
@@ -21,7 +21,8 @@ void inspector_begin(struct inspector *p);
 void inspector_line(struct inspector *p, const struct value *line);
 uint64_t inspector_records(const struct inspector *p); /* collectives and transfers taken */
 uint64_t inspector_skipped(const struct inspector *p); /* lines without either, or without a time */
-uint64_t inspector_beyond(const struct inspector *p);  /* lines of more operations than are kept apart */
+uint64_t
+inspector_beyond(const struct inspector *p); /* lines of more operations than are kept apart */
 /* STATUS_OK, STATUS_MEMORY, or the first non-zero answer of fn. */
 int inspector_facts(const struct inspector *p, fact_fn fn, void *arg, struct error *e);
 

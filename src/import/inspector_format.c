@@ -25,7 +25,8 @@ static int set_read(void *set, struct source *source, struct sink *sink, struct 
     }
     values_clear(&v);
     sink_skip(sink, "lines that are no JSON object (cut off, or of another writer)", broken);
-    sink_skip(sink, "lines without a collective or without its time", inspector_skipped(set) - skipped);
+    sink_skip(sink, "lines without a collective or without its time",
+              inspector_skipped(set) - skipped);
     sink_skip(sink, "lines of operations beyond the 4096th", inspector_beyond(set) - beyond);
     if (!status && !inspector_records(set))
         status = error_set(e, STATUS_INPUT, "\"%s\": no line of NCCL Inspector tells a collective",
@@ -35,5 +36,5 @@ static int set_read(void *set, struct source *source, struct sink *sink, struct 
 
 FORMAT_SET(inspector, set_read);
 
-const struct format format_inspector = {.name = "JSON lines of NCCL Inspector",
-                                        .recognise = inspector_is, .set = &inspector_set};
+const struct format format_inspector = {
+    .name = "JSON lines of NCCL Inspector", .recognise = inspector_is, .set = &inspector_set};

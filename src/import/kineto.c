@@ -56,7 +56,8 @@ static bool top_level(struct kineto *k)
         if (SCAN_IS(s, "traceEvents")) {
             k->has_events = true;
             t = scan_next(s);
-            ok = t == SCAN_ARRAY ? events(k) : scan_wrong(s, "\"traceEvents\" is no array") == STATUS_OK;
+            ok = t == SCAN_ARRAY ? events(k)
+                                 : scan_wrong(s, "\"traceEvents\" is no array") == STATUS_OK;
         } else if (SCAN_IS(s, "deviceProperties")) {
             ok = kineto_devices(k);
         } else if (SCAN_IS(s, "distributedInfo")) {
@@ -90,14 +91,16 @@ static void device_facts(struct kineto *k)
         if (!trace_uses(k->trace, i))
             continue;
         /* Processes that see one device call it 0, whatever its number in the events. */
-        sink_accelerator(k->sink, i, *k->device[i].name ? k->device[i].name
-                                     : k->names_differ  ? NULL
-                                                        : k->all_named);
+        sink_accelerator(k->sink, i,
+                         *k->device[i].name ? k->device[i].name
+                         : k->names_differ  ? NULL
+                                            : k->all_named);
         snprintf(subject, sizeof(subject), "%u", i);
         if (k->device[i].sms > 0)
             sink_number(k->sink, "gpu", subject, "sm_count", (double)k->device[i].sms, "count");
         if (k->device[i].memory > 0)
-            sink_number(k->sink, "gpu", subject, "memory_total", (double)k->device[i].memory, "bytes");
+            sink_number(k->sink, "gpu", subject, "memory_total", (double)k->device[i].memory,
+                        "bytes");
     }
 }
 
@@ -113,12 +116,15 @@ static void facts(struct kineto *k)
         sink_number(k->sink, "job", "", "external_ids_unused", (double)k->external_ids, "count");
     sink_skip(k->sink, "texts that are no UTF-8", k->scan.bad_utf8);
     sink_skip(k->sink, "numbers that are none (NaN, Infinity)", k->scan.nans);
-    sink_skip(k->sink, "events of kinds of accelerators that are not read (Gaudi, MTIA or another back end)",
+    sink_skip(k->sink,
+              "events of kinds of accelerators that are not read (Gaudi, MTIA or another back end)",
               k->other_device_events);
     if (!trace_spans(k->trace) && !k->other_device_events) {
-        sink_note(k->sink, k->cpu_events ? "the trace holds work of the CPU alone: was the profiler asked for "
-                                           "ProfilerActivity.CUDA?"
-                                         : "the trace holds no event that tells where time went");
+        sink_note(k->sink,
+                  k->cpu_events
+                      ? "the trace holds work of the CPU alone: was the profiler asked for "
+                        "ProfilerActivity.CUDA?"
+                      : "the trace holds no event that tells where time went");
     }
 }
 

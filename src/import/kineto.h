@@ -13,8 +13,8 @@
 #include "import/scan.h"
 #include "import/trace.h"
 
-#define KINETO_NAMES 1024u /* slots of the cache of names */
-#define KINETO_GROUPS 64u /* of ranks that are kept apart */
+#define KINETO_NAMES 1024u      /* slots of the cache of names */
+#define KINETO_GROUPS 64u       /* of ranks that are kept apart */
 #define KINETO_OPERATORS 20000u /* distinct names; PyTorch has some 3,000 operators */
 
 struct kineto {
@@ -26,9 +26,10 @@ struct kineto {
     int64_t base_unix_ns; /* what timestamps count from; INT64_MIN: not told, they are Unix time */
     int64_t origin;       /* the first timestamp, ns; INT64_MIN: none yet. Times count from it */
     bool has_events;      /* "traceEvents" was seen */
-    bool single_loader; /* torch's loader ran in the training thread */
+    bool single_loader;   /* torch's loader ran in the training thread */
     uint64_t cpu_events, other_device_events;
-    uint64_t external_ids; /* that were told of device activity and calls; nothing here needs them */
+    uint64_t
+        external_ids; /* that were told of device activity and calls; nothing here needs them */
     uint32_t steps;
     uint32_t operators, last_operator; /* distinct names so far; the largest number of one */
     struct {

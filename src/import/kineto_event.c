@@ -21,21 +21,25 @@ static bool word_is(const struct scan *s, const char *word)
 /* Spellings of 2021 ("Kernel", "Runtime", "Operator") and since; of NVIDIA, AMD and Intel. */
 static enum kineto_category category_of(const struct scan *s)
 {
-#define ROW(name, category) {name, sizeof(name) - 1, KINETO_##category}
+#define ROW(name, category)                                                                        \
+    {                                                                                              \
+        name, sizeof(name) - 1, KINETO_##category                                                  \
+    }
     static const struct {
         const char *name;
         size_t len;
         enum kineto_category category;
     } rows[] = {
-        ROW("cpu_op", CODE), ROW("kernel", KERNEL), ROW("cuda_runtime", RUNTIME), ROW("user_annotation", ANNOTATION),
-        ROW("operator", CODE), ROW("runtime", RUNTIME), ROW("gpu_memcpy", MEMCPY), ROW("gpu_memset", MEMSET),
-        ROW("memcpy", MEMCPY), ROW("memset", MEMSET), ROW("cuda_driver", RUNTIME), ROW("hip_runtime", RUNTIME),
-        ROW("xpu_runtime", RUNTIME), ROW("xpu_driver", RUNTIME), ROW("ac2g", FLOW), ROW("async_cpu_to_gpu", FLOW),
-        ROW("async", FLOW), ROW("python_function", PYTHON),
+        ROW("cpu_op", CODE), ROW("kernel", KERNEL), ROW("cuda_runtime", RUNTIME),
+        ROW("user_annotation", ANNOTATION), ROW("operator", CODE), ROW("runtime", RUNTIME),
+        ROW("gpu_memcpy", MEMCPY), ROW("gpu_memset", MEMSET), ROW("memcpy", MEMCPY),
+        ROW("memset", MEMSET), ROW("cuda_driver", RUNTIME), ROW("hip_runtime", RUNTIME),
+        ROW("xpu_runtime", RUNTIME), ROW("xpu_driver", RUNTIME), ROW("ac2g", FLOW),
+        ROW("async_cpu_to_gpu", FLOW), ROW("async", FLOW), ROW("python_function", PYTHON),
         /* libkineto's ActivityType.cpp: Gaudi, MTIA, Glow, and back ends outside of PyTorch */
-        ROW("hpu_op", OTHER_DEVICE), ROW("mtia_runtime", OTHER_DEVICE), ROW("mtia_ccp_events", OTHER_DEVICE),
-        ROW("glow_runtime", OTHER_DEVICE), ROW("privateuse1_runtime", OTHER_DEVICE),
-        ROW("privateuse1_driver", OTHER_DEVICE)};
+        ROW("hpu_op", OTHER_DEVICE), ROW("mtia_runtime", OTHER_DEVICE),
+        ROW("mtia_ccp_events", OTHER_DEVICE), ROW("glow_runtime", OTHER_DEVICE),
+        ROW("privateuse1_runtime", OTHER_DEVICE), ROW("privateuse1_driver", OTHER_DEVICE)};
 #undef ROW
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (rows[i].len == s->len && word_is(s, rows[i].name))
@@ -75,7 +79,8 @@ static enum scan_token take_scalar(struct scan *s)
     return t;
 }
 
-#define KEY(literal) (s->len == sizeof(literal) - 1 && !memcmp(s->text, literal, sizeof(literal) - 1))
+#define KEY(literal)                                                                               \
+    (s->len == sizeof(literal) - 1 && !memcmp(s->text, literal, sizeof(literal) - 1))
 
 /* Which of the event's numbers an argument is; NULL: none. */
 static int64_t *number_of(const struct scan *s, struct kineto_event_in *ev)
@@ -202,7 +207,8 @@ static bool is_nothing(const struct kineto *k, const struct kineto_event_in *ev,
         return false;
     if (ev->phase == 'X' && ev->category == KINETO_PYTHON && ev->name.len)
         return !python_call_of(kineto_text(k, ev->name), ev->name.len);
-    return ev->phase && ev->phase != 'M' && (ev->phase != 'X' || (category_told && ev->category == KINETO_OTHER));
+    return ev->phase && ev->phase != 'M' &&
+           (ev->phase != 'X' || (category_told && ev->category == KINETO_OTHER));
 }
 
 bool kineto_event(struct kineto *k)

@@ -17,7 +17,7 @@ static bool take_device(struct kineto *k, struct device_in *d)
     enum scan_token t;
     while ((t = scan_next(s)) == SCAN_KEY) {
         bool name = SCAN_IS(s, "name");
-        int64_t *number = SCAN_IS(s, "id")             ? &d->id
+        int64_t *number = SCAN_IS(s, "id")               ? &d->id
                           : SCAN_IS(s, "numSms")         ? &d->sms
                           : SCAN_IS(s, "totalGlobalMem") ? &d->memory
                                                          : NULL;

@@ -17,7 +17,8 @@ static bool from_origin(struct kineto *k, int64_t *t0)
 {
     if (k->origin == INT64_MIN)
         k->origin = *t0;
-    return !__builtin_sub_overflow(*t0, k->origin, t0) && *t0 < TRACE_TIME_MAX && *t0 > -TRACE_TIME_MAX;
+    return !__builtin_sub_overflow(*t0, k->origin, t0) &&
+           *t0<TRACE_TIME_MAX && * t0> - TRACE_TIME_MAX;
 }
 
 /* Microseconds as decimal text, to ns. False: skipped and counted. */
@@ -57,7 +58,8 @@ static uint64_t hash_of(const char *text, size_t len)
 enum known { KNOWN_OPERATOR = 1, KNOWN_KERNEL = 2, KNOWN_COPY = 4, KNOWN_CALL = 8 };
 
 /* Names are long, few and repeated. What was found out of one stays in its slot, until another takes it. */
-static struct kineto_name *remembered(struct kineto *k, struct kineto_piece p, enum known what, bool *known)
+static struct kineto_name *remembered(struct kineto *k, struct kineto_piece p, enum known what,
+                                      bool *known)
 {
     uint64_t key = hash_of(kineto_text(k, p), p.len);
     struct kineto_name *n = &k->names[key >> 8 & (KINETO_NAMES - 1)];
@@ -129,8 +131,12 @@ static void describe_copy(struct kineto *k, const struct kineto_event_in *ev, st
 static bool take_span(struct kineto *k, const struct kineto_event_in *ev, int64_t t0, int64_t ns)
 {
     int64_t device = ev->has_device ? ev->device : ev->pid;
-    struct trace_span s = {.t0 = t0, .ns = ns, .correlation = (uint32_t)ev->correlation,
-                           .device = (uint32_t)device, .stream = (uint32_t)ev->stream, .kind = SPAN_COMPUTE};
+    struct trace_span s = {.t0 = t0,
+                           .ns = ns,
+                           .correlation = (uint32_t)ev->correlation,
+                           .device = (uint32_t)device,
+                           .stream = (uint32_t)ev->stream,
+                           .kind = SPAN_COMPUTE};
     if (device < 0 || device >= SINK_DEVICES) {
         sink_skip(k->sink, "events of a device beyond the 64th", 1);
         return true;
@@ -183,8 +189,8 @@ static bool begins(const struct kineto *k, const struct kineto_event_in *ev, con
     return ev->name.len >= n && !memcmp(kineto_text(k, ev->name), prefix, n);
 }
 
-static void take_loader(struct kineto *k, const struct kineto_event_in *ev, uint32_t thread, int64_t t0,
-                        int64_t ns)
+static void take_loader(struct kineto *k, const struct kineto_event_in *ev, uint32_t thread,
+                        int64_t t0, int64_t ns)
 {
     const char *name = kineto_text(k, ev->name);
     if (!begins(k, ev, TRACE_LOADER))
@@ -197,8 +203,8 @@ static void take_loader(struct kineto *k, const struct kineto_event_in *ev, uint
 /* Traces of 2021 call annotations operators: ranges around many of them that tell of no work themselves. */
 static bool is_annotation(const struct kineto *k, const struct kineto_event_in *ev)
 {
-    static const char *const prefixes[] = {"ProfilerStep#", "Optimizer.", "## ", "nccl:",
-                                           "DistributedDataParallel.", "enumerate("};
+    static const char *const prefixes[] = {
+        "ProfilerStep#", "Optimizer.", "## ", "nccl:", "DistributedDataParallel.", "enumerate("};
     if (ev->category == KINETO_ANNOTATION)
         return true;
     char c = ev->name.len ? *kineto_text(k, ev->name) : 0;
@@ -208,7 +214,8 @@ static bool is_annotation(const struct kineto *k, const struct kineto_event_in *
     return false;
 }
 
-static void take_thread_event(struct kineto *k, const struct kineto_event_in *ev, int64_t t0, int64_t ns)
+static void take_thread_event(struct kineto *k, const struct kineto_event_in *ev, int64_t t0,
+                              int64_t ns)
 {
     uint32_t pid = (uint32_t)ev->pid, tid = (uint32_t)ev->tid;
     uint32_t thread = trace_thread(k->trace, pid ? pid : 1, tid ? tid : 1);
@@ -232,7 +239,8 @@ static bool take_python(struct kineto *k, const struct kineto_event_in *ev)
     const struct python_call *c = python_call_of(kineto_text(k, ev->name), ev->name.len);
     if (!c || !times(k, ev, &t0, &ns))
         return true;
-    uint32_t thread = trace_thread(k->trace, ev->pid ? (uint32_t)ev->pid : 1, ev->tid ? (uint32_t)ev->tid : 1);
+    uint32_t thread =
+        trace_thread(k->trace, ev->pid ? (uint32_t)ev->pid : 1, ev->tid ? (uint32_t)ev->tid : 1);
     if (thread < TRACE_THREADS_MAX)
         trace_call(k->trace, thread, trace_system_call(k->trace, c->text, c->cause), t0, ns, 0);
     return true;
@@ -261,7 +269,9 @@ static void take_flow(struct kineto *k, const struct kineto_event_in *ev)
         trace_flow_end(k->trace, (uint64_t)ev->flow, (uint32_t)ev->pid, t0);
     if (ev->phase == 's')
         trace_flow_begin(k->trace, (uint64_t)ev->flow,
-                         trace_thread(k->trace, ev->pid ? (uint32_t)ev->pid : 1, ev->tid ? (uint32_t)ev->tid : 1), t0);
+                         trace_thread(k->trace, ev->pid ? (uint32_t)ev->pid : 1,
+                                      ev->tid ? (uint32_t)ev->tid : 1),
+                         t0);
 }
 
 /* Phases of the Trace Event Format; complete events (X) are all that Kineto uses for what took time. */

@@ -182,8 +182,8 @@ static int no_archive(const char *path, const char *head, size_t size, struct er
 {
     const char *how = wrapped_how(path, head, size);
     if (how)
-        return error_set(e, STATUS_INPUT, "\"%s\" %s; --root takes a folder, .tar and .tar.gz", path,
-                         how);
+        return error_set(e, STATUS_INPUT, "\"%s\" %s; --root takes a folder, .tar and .tar.gz",
+                         path, how);
     return error_set(e, STATUS_INPUT,
                      "\"%s\" is neither a folder nor a tar archive of a machine's files", path);
 }

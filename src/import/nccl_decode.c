@@ -244,8 +244,8 @@ static void transport(struct nccl_line *l, const char *p)
     take(l->name, sizeof(l->name), p, " ");
     if (rest && (size_t)(rest - p) < strlen(l->name)) {
         l->name[rest - p] = '\0';
-        l->net_dev = isdigit((unsigned char)rest[1]) ? (int)strtoul(rest + 1, NULL, 10) & 0xffff
-                                                     : NCCL_NONE;
+        l->net_dev =
+            isdigit((unsigned char)rest[1]) ? (int)strtoul(rest + 1, NULL, 10) & 0xffff : NCCL_NONE;
         l->pxn = rest[1 + strspn(rest + 1, "0123456789")] == '(';
     }
     l->gdr = strstr(p, "/GDRDMA") != NULL;
@@ -328,8 +328,8 @@ static bool coll(struct nccl_line *l, const char *text)
 }
 
 /* Words, or up to 2.23 numbers: algorithms and protocols of nccl_common.h. */
-static const char *const algorithms[] = {"TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS",
-                                         "NVLS_TREE", "PAT"};
+static const char *const algorithms[] = {
+    "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"};
 static const char *const protocols[] = {"LL", "LL128", "SIMPLE"};
 
 static void spell(char *out, size_t size, const char *p, const char *const *names, size_t count)
@@ -362,17 +362,27 @@ static bool tuning(struct nccl_line *l, const char *text)
 void nccl_decode(struct nccl_line *l, const char *text)
 {
     static bool (*const decoders[])(struct nccl_line *, const char *) = {
-        [NCCL_VERSION] = version,     [NCCL_INIT] = init,
-        [NCCL_END] = end,             [NCCL_SIZES] = sizes,
-        [NCCL_TIMINGS] = timings,     [NCCL_ENV] = env,
-        [NCCL_BOOTSTRAP] = bootstrap, [NCCL_IB_USING] = ib_using,
+        [NCCL_VERSION] = version,
+        [NCCL_INIT] = init,
+        [NCCL_END] = end,
+        [NCCL_SIZES] = sizes,
+        [NCCL_TIMINGS] = timings,
+        [NCCL_ENV] = env,
+        [NCCL_BOOTSTRAP] = bootstrap,
+        [NCCL_IB_USING] = ib_using,
         [NCCL_SOCKET_USING] = socket_using,
-        [NCCL_NETWORK] = named,       [NCCL_PLUGIN_FAILED] = named,
-        [NCCL_PLUGIN_READY] = named,  [NCCL_PLUGIN_ASSIGNED] = named,
-        [NCCL_PLUGIN_LOADED] = named, [NCCL_CHANNEL] = channel,
-        [NCCL_RING] = ring,           [NCCL_CHANNELS] = channels,
-        [NCCL_GRAPH] = graph,         [NCCL_TUNING] = tuning,
-        [NCCL_COLL] = coll,           [NCCL_WATCHDOG] = NULL,
+        [NCCL_NETWORK] = named,
+        [NCCL_PLUGIN_FAILED] = named,
+        [NCCL_PLUGIN_READY] = named,
+        [NCCL_PLUGIN_ASSIGNED] = named,
+        [NCCL_PLUGIN_LOADED] = named,
+        [NCCL_CHANNEL] = channel,
+        [NCCL_RING] = ring,
+        [NCCL_CHANNELS] = channels,
+        [NCCL_GRAPH] = graph,
+        [NCCL_TUNING] = tuning,
+        [NCCL_COLL] = coll,
+        [NCCL_WATCHDOG] = NULL,
     };
     if (decoders[l->kind] && !decoders[l->kind](l, text))
         l->kind = NCCL_UNKNOWN;

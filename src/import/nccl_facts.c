@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define EDGE_FACTS_MAX 4096  /* more are only summed */
+#define EDGE_FACTS_MAX 4096 /* more are only summed */
 #define RANK_FACTS_MAX 16384
 
 struct out {
@@ -111,9 +111,9 @@ static void put_channels(struct out *o, const char *kind, const char *subject,
         const char *name;
         const struct nccl_count *count;
         bool always;
-    } rows[] = {{"channels_p2p", &c->p2p, false},       {"channels_shm", &c->shm, false},
-                {"channels_net", &c->net, false},       {"channels_collnet", &c->collnet, false},
-                {"channels_socket", &c->socket, true},  {"channels_gdr", &c->gdr, true},
+    } rows[] = {{"channels_p2p", &c->p2p, false},      {"channels_shm", &c->shm, false},
+                {"channels_net", &c->net, false},      {"channels_collnet", &c->collnet, false},
+                {"channels_socket", &c->socket, true}, {"channels_gdr", &c->gdr, true},
                 {"channels_staged", &c->staged, true}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (all || rows[i].always)
@@ -174,10 +174,10 @@ static void put_hosts(struct out *o)
 /* The device's name where the list tells it: "mlx5_0". */
 static void add_device(struct out *o, const struct nccl_host *h, int n)
 {
-    bool tcp = h->kinds.count == 1 && !strcmp(intern_text(&o->l->texts, h->kinds.text[0]), "socket");
-    const char *p = h->merged && !tcp ? ""
-                                      : intern_text(&o->l->texts, tcp ? h->sockets.text
-                                                                      : h->devices.text);
+    bool tcp =
+        h->kinds.count == 1 && !strcmp(intern_text(&o->l->texts, h->kinds.text[0]), "socket");
+    const char *p =
+        h->merged && !tcp ? "" : intern_text(&o->l->texts, tcp ? h->sockets.text : h->devices.text);
     for (int i = 0; i < n && *p; i++) {
         p += strcspn(p, " ");
         p += *p == ' ';
@@ -224,8 +224,8 @@ static void put_rank(struct out *o, const struct nccl_member *m)
 
 static void put_ranks(struct out *o, const struct nccl_comm *c)
 {
-    for (int rank = 0, told = 0; rank < c->nranks && told < RANK_FACTS_MAX &&
-                                 told < (int)c->members; rank++) {
+    for (int rank = 0, told = 0;
+         rank < c->nranks && told < RANK_FACTS_MAX && told < (int)c->members; rank++) {
         const struct nccl_member *m = nccl_member_of(o->l, o->comm - 1, rank);
         if (m)
             put_rank(o, m);
@@ -355,11 +355,11 @@ static void put_job(struct out *o)
         find_kinds(l, h);
         add_lists(l, &networks, &h->networks);
         add_lists(l, &kinds, &h->kinds);
-        struct nccl_count *sums[] = {&all.p2p, &all.shm, &all.net, &all.collnet,
+        struct nccl_count *sums[] = {&all.p2p,    &all.shm, &all.net,   &all.collnet,
                                      &all.socket, &all.gdr, &all.staged};
-        const struct nccl_count *own[] = {&h->channels.p2p, &h->channels.shm, &h->channels.net,
-                                          &h->channels.collnet, &h->channels.socket,
-                                          &h->channels.gdr, &h->channels.staged};
+        const struct nccl_count *own[] = {
+            &h->channels.p2p,    &h->channels.shm, &h->channels.net,   &h->channels.collnet,
+            &h->channels.socket, &h->channels.gdr, &h->channels.staged};
         for (size_t k = 0; k < sizeof(sums) / sizeof(sums[0]); k++)
             add_count(sums[k], own[k]);
     }

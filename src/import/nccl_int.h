@@ -86,9 +86,9 @@ struct nccl_comm {
 };
 
 struct nccl_edge {
-    uint32_t comm;    /* + 1; 0: of a thread whose communicator is not known yet */
+    uint32_t comm; /* + 1; 0: of a thread whose communicator is not known yet */
     uint32_t thread;
-    uint32_t own;     /* the rank that wrote the line */
+    uint32_t own; /* the rank that wrote the line */
     int from, to;
     uint32_t transport; /* interned */
     uint32_t channels;
@@ -130,8 +130,8 @@ struct nccl_timeout {
     struct nccl_at at;
 };
 
-#define NCCL_TABLE(type, name) \
-    struct type *name;         \
+#define NCCL_TABLE(type, name)                                                                     \
+    struct type *name;                                                                             \
     size_t name##_count, name##_cap
 
 struct nccl_log {
@@ -171,9 +171,9 @@ enum {
 /* A new zeroed element; NULL: the table is full (counted) or out of memory. */
 void *nccl_grow(struct nccl_log *l, void **array, size_t *count, size_t *cap, size_t elem,
                 size_t most);
-#define NCCL_GROW(l, table, most)                                                              \
-    nccl_grow(l, (void **)&(l)->table, &(l)->table##_count, &(l)->table##_cap, sizeof(*(l)->table), \
-              most)
+#define NCCL_GROW(l, table, most)                                                                  \
+    nccl_grow(l, (void **)&(l)->table, &(l)->table##_count, &(l)->table##_cap,                     \
+              sizeof(*(l)->table), most)
 void nccl_put(struct nccl_log *l, struct map *m, uint64_t key, uint64_t value);
 uint32_t nccl_text_of(struct nccl_log *l, const char *text); /* 0: not kept */
 /* + 1; 0: not kept. */

@@ -143,7 +143,9 @@ static const char *find_mark(const char *p, enum level *ret, size_t *ret_len)
     static const struct {
         const char *text;
         enum level level;
-    } marks[] = {{"NCCL INFO ", LEVEL_INFO}, {"NCCL WARN ", LEVEL_WARN}, {"NCCL TRACE ", LEVEL_ANY},
+    } marks[] = {{"NCCL INFO ", LEVEL_INFO},
+                 {"NCCL WARN ", LEVEL_WARN},
+                 {"NCCL TRACE ", LEVEL_ANY},
                  {"NCCL CALL ", LEVEL_ANY}};
     for (; (p = strstr(p, "NCCL ")); p++)
         for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
@@ -157,10 +159,18 @@ static const char *find_mark(const char *p, enum level *ret, size_t *ret_len)
 
 static void reset(struct nccl_line *l)
 {
-    *l = (struct nccl_line){.device = NCCL_NONE, .rank = NCCL_NONE, .nranks = NCCL_NONE,
-                            .gpu = NCCL_NONE, .nvml = NCCL_NONE, .channel = NCCL_NONE,
-                            .from = NCCL_NONE, .to = NCCL_NONE, .net_dev = NCCL_NONE,
-                            .count = NCCL_NONE, .count2 = NCCL_NONE, .count3 = NCCL_NONE,
+    *l = (struct nccl_line){.device = NCCL_NONE,
+                            .rank = NCCL_NONE,
+                            .nranks = NCCL_NONE,
+                            .gpu = NCCL_NONE,
+                            .nvml = NCCL_NONE,
+                            .channel = NCCL_NONE,
+                            .from = NCCL_NONE,
+                            .to = NCCL_NONE,
+                            .net_dev = NCCL_NONE,
+                            .count = NCCL_NONE,
+                            .count2 = NCCL_NONE,
+                            .count3 = NCCL_NONE,
                             .number = NAN};
 }
 
@@ -225,6 +235,7 @@ bool nccl_line_next(const char **at, struct nccl_line *ret)
         classify(ret, level, text);
     else
         ret->kind = NCCL_KNOWN; /* traces */
-    *at = begin ? end - 1 : end; /* what stands before a host's name tells whether it runs into it */
+    *at =
+        begin ? end - 1 : end; /* what stands before a host's name tells whether it runs into it */
     return true;
 }

@@ -127,8 +127,8 @@ uint32_t nccl_thread_of(struct nccl_log *l, uint32_t process, uint32_t tid)
     struct nccl_thread *t = NCCL_GROW(l, threads, NCCL_PROCESSES_MAX);
     if (!t)
         return 0;
-    *t = (struct nccl_thread){.process = process, .pending = (uint32_t)l->edges_count,
-                              .rings = (uint32_t)l->rings_count};
+    *t = (struct nccl_thread){
+        .process = process, .pending = (uint32_t)l->edges_count, .rings = (uint32_t)l->rings_count};
     nccl_put(l, &l->thread_of, key, l->threads_count - 1);
     return (uint32_t)l->threads_count;
 }
@@ -178,10 +178,10 @@ void nccl_log_free(struct nccl_log *l)
 {
     if (!l)
         return;
-    struct map *maps[] = {&l->host_of, &l->process_of, &l->thread_of, &l->comm_of,
-                          &l->member_of, &l->pointer_of, &l->edge_of, &l->pid_of};
-    void *tables[] = {l->hosts, l->processes, l->threads, l->members, l->comms, l->edges,
-                      l->rings, l->envs, l->problems, l->functions, l->timeouts};
+    struct map *maps[] = {&l->host_of,   &l->process_of, &l->thread_of, &l->comm_of,
+                          &l->member_of, &l->pointer_of, &l->edge_of,   &l->pid_of};
+    void *tables[] = {l->hosts, l->processes, l->threads,  l->members,   l->comms,   l->edges,
+                      l->rings, l->envs,      l->problems, l->functions, l->timeouts};
     for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
         map_clear(maps[i]);
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)

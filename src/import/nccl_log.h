@@ -22,7 +22,7 @@ struct nccl_log;
 /* Is there a line of NCCL or RCCL in these bytes? */
 bool nccl_log_is(const char *bytes, size_t len);
 
-struct nccl_log *nccl_log_new(void); /* NULL: out of memory */
+struct nccl_log *nccl_log_new(void);    /* NULL: out of memory */
 void nccl_log_free(struct nccl_log *l); /* NULL is fine */
 
 /* The lines that follow are of this file. */

@@ -73,9 +73,15 @@ static uint32_t new_member(struct nccl_log *l, uint32_t process, uint32_t comm,
     struct nccl_member *m = NCCL_GROW(l, members, NCCL_MEMBERS_MAX);
     if (!m)
         return 0;
-    *m = (struct nccl_member){.comm = comm, .process = process, .rank = r->rank, .gpu = r->gpu,
-                              .nvml = r->nvml, .bus = r->bus, .pointer = r->comm,
-                              .init_seconds = NAN, .at = l->at,
+    *m = (struct nccl_member){.comm = comm,
+                              .process = process,
+                              .rank = r->rank,
+                              .gpu = r->gpu,
+                              .nvml = r->nvml,
+                              .bus = r->bus,
+                              .pointer = r->comm,
+                              .init_seconds = NAN,
+                              .at = l->at,
                               .previous = l->processes[process].last_member};
     l->processes[process].last_member = (uint32_t)l->members_count;
     l->comms[comm].members++;
@@ -175,8 +181,12 @@ static void take_channel(struct nccl_log *l, struct nccl_host *h, uint32_t threa
     struct nccl_edge e = {.comm = t->member ? l->members[t->member - 1].comm + 1 : 0,
                           .thread = thread,
                           .own = (uint32_t)(own_is_from(r) ? r->from : r->to),
-                          .from = r->from, .to = r->to, .transport = nccl_text_of(l, r->name),
-                          .gdr = r->gdr, .pxn = r->pxn, .at = l->at,
+                          .from = r->from,
+                          .to = r->to,
+                          .transport = nccl_text_of(l, r->name),
+                          .gdr = r->gdr,
+                          .pxn = r->pxn,
+                          .at = l->at,
                           .staged = !r->gdr && !strncmp(r->name, "NET/IB", 6)};
     if (r->net_dev >= 0 && r->net_dev < 64 && !r->pxn)
         e.net_devs = UINT64_C(1) << r->net_dev;
@@ -207,7 +217,8 @@ static void take_ring(struct nccl_log *l, uint32_t thread, const struct nccl_lin
     if (!ring)
         return;
     *ring = (struct nccl_ring){.comm = t->member ? l->members[t->member - 1].comm + 1 : 0,
-                               .thread = thread, .channel = r->channel};
+                               .thread = thread,
+                               .channel = r->channel};
     told_text(l, &ring->order, r->value);
 }
 
@@ -233,8 +244,8 @@ static void take_problem(struct nccl_log *l, const char *host, const struct nccl
         if (!strcmp(l->problems[i].word, r->word))
             p = &l->problems[i];
     if (!p && (p = NCCL_GROW(l, problems, NCCL_SMALL_MAX)))
-        *p = (struct nccl_problem){.word = r->word, .host = *host ? nccl_text_of(l, host) : 0,
-                                   .at = l->at};
+        *p = (struct nccl_problem){
+            .word = r->word, .host = *host ? nccl_text_of(l, host) : 0, .at = l->at};
     if (!p)
         return;
     p->count++;
@@ -270,7 +281,9 @@ void nccl_take_timeout(struct nccl_log *l, const struct nccl_line *r)
 {
     struct nccl_timeout *t = r->rank >= 0 ? NCCL_GROW(l, timeouts, NCCL_HOSTS_MAX) : NULL;
     if (t)
-        *t = (struct nccl_timeout){.rank = r->rank, .sequence = r->count, .seconds = r->number,
+        *t = (struct nccl_timeout){.rank = r->rank,
+                                   .sequence = r->count,
+                                   .seconds = r->number,
                                    .operation = nccl_text_of(l, *r->name ? r->name : "unknown"),
                                    .at = l->at};
     take_problem(l, r->host, r);
@@ -286,8 +299,8 @@ void nccl_take_version(struct nccl_log *l, struct nccl_host *h, const struct ncc
 
 static const char *worse_path(const char *a, const char *b)
 {
-    static const char *const order[] = {"LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C",
-                                        "PXN", "PHB", "SYS", "NET", "DIS"};
+    static const char *const order[] = {"LOC", "NVL", "NVB", "C2C", "PIX", "PXB",
+                                        "P2C", "PXN", "PHB", "SYS", "NET", "DIS"};
     int ra = -1, rb = -1;
     for (int i = 0; i < (int)(sizeof(order) / sizeof(order[0])); i++) {
         ra = strcmp(a, order[i]) ? ra : i;
@@ -308,7 +321,8 @@ static void take_word(struct nccl_log *l, struct nccl_host *h, const struct nccl
     const struct {
         const char *word;
         struct nccl_count *count;
-    } words[] = {{"open-denied", &h->open_denied}, {"no-interface", &h->no_interface},
+    } words[] = {{"open-denied", &h->open_denied},
+                 {"no-interface", &h->no_interface},
                  {"verbs-missing", &h->verbs_missing}};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (r->word && !strcmp(words[i].word, r->word))
@@ -403,4 +417,3 @@ void nccl_take(struct nccl_log *l, const struct nccl_line *r)
     else
         take_host(l, h, r);
 }
-

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAGIC "SQLite format 3"         /* and a NUL */
+#define MAGIC "SQLite format 3" /* and a NUL */
 #define HEADER 100
 #define STEP_NS (INT64_C(50) * 1000 * 1000)
 /* Instructions of SQLite: 4e9 (some 40 s) and 50 for each byte of the file; a row of 60 bytes takes 100. */
@@ -66,8 +66,9 @@ static int check_header(struct nsys *n, const unsigned char *head, ssize_t got, 
     int64_t page = (int64_t)head[16] << 8 | head[17];
     int64_t bytes = (page == 1 ? 65536 : page) * get32(head + 28);
     if (got < HEADER || (get32(head + 24) == get32(head + 92) && bytes > size))
-        return error_set(n->error, STATUS_INPUT, "\"%s\" is cut short: it ends at byte %lld of %lld",
-                         n->path, (long long)size, (long long)(got < HEADER ? HEADER : bytes));
+        return error_set(n->error, STATUS_INPUT,
+                         "\"%s\" is cut short: it ends at byte %lld of %lld", n->path,
+                         (long long)size, (long long)(got < HEADER ? HEADER : bytes));
     return STATUS_OK;
 }
 
@@ -90,8 +91,9 @@ static int open_database(struct nsys *n)
     look_beside(n, &name);
     str_clear(&name);
     if (distrust_open(n->path, &n->db) || distrust_database(n->db, &n->budget))
-        return error_set(n->error, n->db ? STATUS_INPUT : STATUS_MEMORY, "\"%s\": cannot open it: %s",
-                         n->path, n->db ? sqlite3_errmsg(n->db) : "out of memory");
+        return error_set(n->error, n->db ? STATUS_INPUT : STATUS_MEMORY,
+                         "\"%s\": cannot open it: %s", n->path,
+                         n->db ? sqlite3_errmsg(n->db) : "out of memory");
     return STATUS_OK;
 }
 
@@ -106,8 +108,9 @@ static int look(struct nsys *n, struct nsys_table *t)
     if (!status)
         status = nsys_is_table(n, "StringIds", &texts);
     if (!status && !any && !texts)
-        return error_set(n->error, STATUS_INPUT, "\"%s\" is an SQLite database, but no recording of gpufeed "
-                                                 "and no export of Nsight Systems: it has none of its tables",
+        return error_set(n->error, STATUS_INPUT,
+                         "\"%s\" is an SQLite database, but no recording of gpufeed "
+                         "and no export of Nsight Systems: it has none of its tables",
                          n->path);
     for (int i = 0; i < TABLES && !status; i++)
         if (t[i].present)
@@ -120,7 +123,10 @@ static int look(struct nsys *n, struct nsys_table *t)
 static int64_t clamp(int64_t t, int64_t origin)
 {
     int64_t max = TRACE_TIME_MAX;
-    return __builtin_sub_overflow(t, origin, &t) ? (t < 0 ? max : -max) : t > max ? max : t < -max ? -max : t;
+    return __builtin_sub_overflow(t, origin, &t) ? (t < 0 ? max : -max)
+           : t > max                             ? max
+           : t < -max                            ? -max
+                                                 : t;
 }
 
 /* The trace's zero is the first activity in the file; false: there is none. */
@@ -199,14 +205,16 @@ static void tell(struct nsys *n)
     if (n->steps)
         sink_number(n->sink, "job", "", "steps", n->steps, "count");
     if (n->graphs)
-        sink_note(n->sink, "%llu CUDA graphs were recorded as a whole: all of their time counts as compute "
-                           "(nsys profile --cuda-graph-trace=node tells their parts)",
+        sink_note(n->sink,
+                  "%llu CUDA graphs were recorded as a whole: all of their time counts as compute "
+                  "(nsys profile --cuda-graph-trace=node tells their parts)",
                   (unsigned long long)n->graphs);
     if (!trace_spans(n->trace)) {
         sink_text(n->sink, "job", "", "device_unseen", "the export has no activity of a device");
-        sink_note(n->sink, n->host_rows ? "the export holds work of the CPU alone: was it recorded with "
-                                          "--trace=cuda?"
-                                        : "the export holds no event that tells where time went");
+        sink_note(n->sink, n->host_rows
+                               ? "the export holds work of the CPU alone: was it recorded with "
+                                 "--trace=cuda?"
+                               : "the export holds no event that tells where time went");
     }
 }
 
@@ -242,7 +250,7 @@ static int read_all(struct nsys *n)
 static void clear(struct nsys *n)
 {
     struct map *maps[] = {&n->call_of, &n->os_call_of, &n->kernel_of, &n->range_of,
-                          &n->threads, &n->processes, &n->devices, &n->pageable};
+                          &n->threads, &n->processes,  &n->devices,   &n->pageable};
     sqlite3_finalize(n->text);
     sqlite3_close(n->db);
     for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
@@ -270,5 +278,5 @@ static int import_nsys(struct source *source, struct sink *sink, struct error *e
     return status;
 }
 
-const struct format format_nsys = {.name = "an SQLite export of Nsight Systems", .recognise = recognise,
-                                   .import = import_nsys};
+const struct format format_nsys = {
+    .name = "an SQLite export of Nsight Systems", .recognise = recognise, .import = import_nsys};

@@ -46,40 +46,40 @@ typedef void (*nsys_row_fn)(struct nsys *n, const struct nsys_table *t, int64_t 
 struct nsys_table {
     const char *name;
     nsys_row_fn take;
-    bool device;               /* its rows are device activity */
-    bool present;              /* an ordinary table with rows and times */
-    int at[NSYS_COLUMNS];      /* in the statement; -1: no such column */
+    bool device;          /* its rows are device activity */
+    bool present;         /* an ordinary table with rows and times */
+    int at[NSYS_COLUMNS]; /* in the statement; -1: no such column */
     uint64_t rows;
-    int64_t first, min, max;   /* of start */
-    int64_t lag;               /* how far a row's start lies behind the latest before it, at most */
-    sqlite3_stmt *stmt;        /* owned; on a row unless `done` */
+    int64_t first, min, max; /* of start */
+    int64_t lag;             /* how far a row's start lies behind the latest before it, at most */
+    sqlite3_stmt *stmt;      /* owned; on a row unless `done` */
     bool done;
-    int64_t next;              /* start of that row, on the trace's clock */
-    int64_t latest;            /* of all rows so far */
+    int64_t next;   /* start of that row, on the trace's clock */
+    int64_t latest; /* of all rows so far */
 };
 
 struct nsys {
-    const char *path;     /* borrowed */
-    sqlite3 *db;          /* owned */
+    const char *path; /* borrowed */
+    sqlite3 *db;      /* owned */
     struct distrust budget;
-    struct sink *sink;    /* borrowed */
-    struct trace *trace;  /* owned */
-    struct error *error;  /* filled by the first failure */
+    struct sink *sink;   /* borrowed */
+    struct trace *trace; /* owned */
+    struct error *error; /* filled by the first failure */
     struct collectives collectives;
-    int64_t origin;       /* the trace's zero on the file's clock */
-    bool sorted_by_time;  /* what is out of order is sorted by SQLite */
+    int64_t origin;      /* the trace's zero on the file's clock */
+    bool sorted_by_time; /* what is out of order is sorted by SQLite */
     /* texts by id: */
-    sqlite3_stmt *text;   /* owned; NULL: no StringIds */
+    sqlite3_stmt *text;                        /* owned; NULL: no StringIds */
     struct map call_of, os_call_of, kernel_of; /* StringIds.id -> what nsys_row.c made of it */
-    struct intern ranges; /* names of ranges, as many as are kept apart */
-    struct map range_of;  /* number in ranges -> what it is */
+    struct intern ranges;                      /* names of ranges, as many as are kept apart */
+    struct map range_of;                       /* number in ranges -> what it is */
     struct map threads;   /* globalTid -> trace thread, of those that call the runtime */
     struct map processes; /* their pids */
     struct map devices;   /* pid << 32 | CUDA's number -> the GPU's number */
     struct map pageable;  /* kinds of memory that are pageable; empty: the default */
     uint32_t steps;
     bool single_loader; /* torch's loader ran in the training thread */
-    bool operators; /* ranges of a framework's operators were seen */
+    bool operators;     /* ranges of a framework's operators were seen */
     uint64_t graphs, host_rows;
 };
 

@@ -32,8 +32,9 @@ static bool is_integer(sqlite3_stmt *s, int column)
 
 static const char *text_of(sqlite3_stmt *s, int column)
 {
-    return sqlite3_column_type(s, column) == SQLITE_TEXT ? (const char *)sqlite3_column_text(s, column)
-                                                         : "";
+    return sqlite3_column_type(s, column) == SQLITE_TEXT
+               ? (const char *)sqlite3_column_text(s, column)
+               : "";
 }
 
 /* ---- before the rows ---- */
@@ -46,7 +47,8 @@ static void take_device(struct nsys *n, sqlite3_stmt *s)
     int64_t pid = sqlite3_column_int64(s, 2), gpu = sqlite3_column_int64(s, 0);
     uint32_t p = pid > 0xffffff ? nsys_pid(pid) : (uint32_t)pid;
     if (gpu >= 0 && gpu < SINK_DEVICES)
-        nsys_put(n, &n->devices, (uint64_t)p << 32 | (uint32_t)sqlite3_column_int(s, 1), (uint64_t)gpu);
+        nsys_put(n, &n->devices, (uint64_t)p << 32 | (uint32_t)sqlite3_column_int(s, 1),
+                 (uint64_t)gpu);
 }
 
 static void take_memory_kind(struct nsys *n, sqlite3_stmt *s)
@@ -72,19 +74,24 @@ static void take_host(struct nsys *n, sqlite3_stmt *s)
 
 int nsys_about_before(struct nsys *n)
 {
-    int status = each(n, "TARGET_INFO_SYSTEM_ENV", "SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE "
-                                                   "name = 'Hostname' LIMIT 1", take_host);
+    int status = each(n, "TARGET_INFO_SYSTEM_ENV",
+                      "SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE "
+                      "name = 'Hostname' LIMIT 1",
+                      take_host);
     if (!status)
-        status = each(n, "TARGET_INFO_CUDA_DEVICE",
-                      "SELECT gpuId, cudaId, pid FROM TARGET_INFO_CUDA_DEVICE LIMIT 65536", take_device);
+        status =
+            each(n, "TARGET_INFO_CUDA_DEVICE",
+                 "SELECT gpuId, cudaId, pid FROM TARGET_INFO_CUDA_DEVICE LIMIT 65536", take_device);
     if (!status)
         status = each(n, "ENUM_CUDA_MEM_KIND", "SELECT id, name FROM ENUM_CUDA_MEM_KIND LIMIT 256",
                       take_memory_kind);
     /* Older exports count from the start of the session and have no systemClockNs. */
     static const char table[] = "TARGET_INFO_SESSION_START_TIME";
     if (!status)
-        status = each(n, table, "SELECT utcEpochNs, systemClockNs FROM "
-                                "TARGET_INFO_SESSION_START_TIME LIMIT 1", take_start);
+        status = each(n, table,
+                      "SELECT utcEpochNs, systemClockNs FROM "
+                      "TARGET_INFO_SESSION_START_TIME LIMIT 1",
+                      take_start);
     if (!status)
         status = each(n, table, "SELECT utcEpochNs, 0 FROM TARGET_INFO_SESSION_START_TIME LIMIT 1",
                       take_start);
@@ -93,8 +100,8 @@ int nsys_about_before(struct nsys *n)
 
 /* ---- after them ---- */
 
-static void number(struct nsys *n, sqlite3_stmt *s, int column, const char *subject, const char *name,
-                   const char *unit)
+static void number(struct nsys *n, sqlite3_stmt *s, int column, const char *subject,
+                   const char *name, const char *unit)
 {
     if (is_integer(s, column) && sqlite3_column_int64(s, column) > 0)
         sink_number(n->sink, "gpu", subject, name, (double)sqlite3_column_int64(s, column), unit);
@@ -158,11 +165,15 @@ static int take_command(struct nsys *n)
 int nsys_about_after(struct nsys *n)
 {
     /* What of it there is: newer columns first, then what all versions have. */
-    int status = each(n, "TARGET_INFO_GPU", "SELECT id, name FROM TARGET_INFO_GPU LIMIT 1024", take_gpu);
+    int status =
+        each(n, "TARGET_INFO_GPU", "SELECT id, name FROM TARGET_INFO_GPU LIMIT 1024", take_gpu);
     if (!status)
-        status = each(n, "TARGET_INFO_GPU", "SELECT id, name, smCount, totalMemory, memoryBandwidth, "
-                                            "busLocation FROM TARGET_INFO_GPU LIMIT 1024", take_gpu);
+        status = each(n, "TARGET_INFO_GPU",
+                      "SELECT id, name, smCount, totalMemory, memoryBandwidth, "
+                      "busLocation FROM TARGET_INFO_GPU LIMIT 1024",
+                      take_gpu);
     if (!status)
-        status = each(n, "PROCESSES", "SELECT globalPid, name FROM PROCESSES LIMIT 1000000", take_process);
+        status = each(n, "PROCESSES", "SELECT globalPid, name FROM PROCESSES LIMIT 1000000",
+                      take_process);
     return status ? status : take_command(n);
 }

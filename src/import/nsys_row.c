@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CACHE_MAX 100000u  /* texts remembered by id; a job uses some thousands */
-#define RANGES_MAX 10000u  /* names of ranges that are kept apart */
-#define PHASE_NS NS_PER_S  /* a longer range is a phase of the job: naming it tells nothing */
+#define CACHE_MAX 100000u /* texts remembered by id; a job uses some thousands */
+#define RANGES_MAX 10000u /* names of ranges that are kept apart */
+#define PHASE_NS NS_PER_S /* a longer range is a phase of the job: naming it tells nothing */
 
 /* Kinds of copies and of memory as CUPTI numbers the former and the exporter the latter
  * (ENUM_CUDA_MEMCPY_OPER, ENUM_CUDA_MEM_KIND). */
@@ -224,7 +224,14 @@ void nsys_take_os_call(struct nsys *n, const struct nsys_table *t, int64_t t0, i
 
 /* ---- ranges ---- */
 
-enum range_kind { RANGE_CODE, RANGE_OPERATOR, RANGE_LOADER, RANGE_CHECKPOINT, RANGE_STEP, RANGE_NONE };
+enum range_kind {
+    RANGE_CODE,
+    RANGE_OPERATOR,
+    RANGE_LOADER,
+    RANGE_CHECKPOINT,
+    RANGE_STEP,
+    RANGE_NONE
+};
 
 /* Lower case without what people put between words. */
 static void squeeze(const char *name, char *to, size_t size)
@@ -245,7 +252,8 @@ static bool has_word(const char *text, const char *const *words)
 
 static bool is_range_around(const char *name)
 {
-    static const char *const prefixes[] = {"Optimizer.", "## ", "nccl:", "DistributedDataParallel."};
+    static const char *const prefixes[] = {"Optimizer.", "## ",
+                                           "nccl:", "DistributedDataParallel."};
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
         if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
             return true;
@@ -255,10 +263,16 @@ static bool is_range_around(const char *name)
 /* Names that people and frameworks give: torch.utils.data, Lightning, Megatron ("batch-generator"). */
 static enum range_kind kind_of(const char *name, bool is_operator)
 {
-    static const char *const loads[] = {"dataload", "loaddata", "getbatch", "nextbatch", "fetchbatch",
-                                        "loadbatch", "fetchdata", "batchgenerator", NULL};
-    static const char *const saves[] = {"savecheckpoint", "checkpointsave", "savingcheckpoint",
-                                        "saveckpt", "ckptsave", "torchsave", NULL};
+    static const char *const loads[] = {"dataload",  "loaddata",       "getbatch",
+                                        "nextbatch", "fetchbatch",     "loadbatch",
+                                        "fetchdata", "batchgenerator", NULL};
+    static const char *const saves[] = {"savecheckpoint",
+                                        "checkpointsave",
+                                        "savingcheckpoint",
+                                        "saveckpt",
+                                        "ckptsave",
+                                        "torchsave",
+                                        NULL};
     char plain[96];
     if (is_operator || !strncmp(name, "aten::", 6))
         return RANGE_OPERATOR;
@@ -309,7 +323,8 @@ static uint64_t range_of(struct nsys *n, const char *text)
         return known;
     const char *told = intern_text(&n->ranges, number);
     enum range_kind kind = kind_of(told, is_operator);
-    uint32_t resource = kind == RANGE_LOADER ? loader_resource(n, told) : sink_resource(n->sink, told);
+    uint32_t resource =
+        kind == RANGE_LOADER ? loader_resource(n, told) : sink_resource(n->sink, told);
     known = (uint64_t)kind << 32 | resource;
     if (number)
         nsys_put(n, &n->range_of, number, known);

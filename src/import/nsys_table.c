@@ -50,13 +50,14 @@ static int fail(struct nsys *n, const char *table)
         return error_set(n->error, STATUS_MEMORY, "\"%s\": out of memory reading table %s", n->path,
                          table);
     if (code == SQLITE_INTERRUPT)
-        return error_set(n->error, STATUS_INPUT, "\"%s\": takes too long reading table %s; is it damaged?",
-                         n->path, table);
+        return error_set(n->error, STATUS_INPUT,
+                         "\"%s\": takes too long reading table %s; is it damaged?", n->path, table);
     str_copy(message, sizeof(message), sqlite3_errmsg(n->db));
     for (char *p = message; *p; p++)
         if ((unsigned char)*p < ' ' || *p == 0x7f)
             *p = ' ';
-    return error_set(n->error, STATUS_INPUT, "\"%s\": cannot read table %s: %s", n->path, table, message);
+    return error_set(n->error, STATUS_INPUT, "\"%s\": cannot read table %s: %s", n->path, table,
+                     message);
 }
 
 int nsys_prepare(struct nsys *n, const char *sql, const char *table, sqlite3_stmt **ret)
@@ -173,7 +174,8 @@ int nsys_table_survey(struct nsys *n, struct nsys_table *t)
 
 static int order_by_disk(struct nsys *n)
 {
-    if (sqlite3_exec(n->db, "PRAGMA temp_store = FILE; PRAGMA cache_size = -32768;", NULL, NULL, NULL))
+    if (sqlite3_exec(n->db, "PRAGMA temp_store = FILE; PRAGMA cache_size = -32768;", NULL, NULL,
+                     NULL))
         return fail(n, "sqlite_schema");
     n->sorted_by_time = true;
     return STATUS_OK;
@@ -233,8 +235,8 @@ static const char *times(struct nsys *n, const struct nsys_table *t, int64_t *t0
     stop = sqlite3_column_int64(t->stmt, t->at[NSYS_END]);
     if (stop < start)
         return "rows that end before they start";
-    if (__builtin_sub_overflow(start, n->origin, t0) || *t0 > TRACE_TIME_MAX || *t0 < -TRACE_TIME_MAX ||
-        __builtin_sub_overflow(stop, start, ns) || *ns > TRACE_NS_MAX)
+    if (__builtin_sub_overflow(start, n->origin, t0) || *t0 > TRACE_TIME_MAX ||
+        *t0 < -TRACE_TIME_MAX || __builtin_sub_overflow(stop, start, ns) || *ns > TRACE_NS_MAX)
         return "rows with an impossible time";
     return NULL;
 }

@@ -10,14 +10,51 @@
 
 /* Instructions, from Python's Lib/pickletools.py. */
 enum opcode {
-    MARK = '(', STOP = '.', POP = '0', POP_MARK = '1', DUP = '2', BINFLOAT = 'G', BININT = 'J',
-    BININT1 = 'K', BININT2 = 'M', NONE = 'N', REDUCE = 'R', BINSTRING = 'T', SHORT_BINSTRING = 'U',
-    BINUNICODE = 'X', APPEND = 'a', BUILD = 'b', GLOBAL = 'c', DICT = 'd', EMPTY_DICT = '}',
-    APPENDS = 'e', BINGET = 'h', LONG_BINGET = 'j', LIST = 'l', EMPTY_LIST = ']', BINPUT = 'q',
-    LONG_BINPUT = 'r', SETITEM = 's', TUPLE = 't', EMPTY_TUPLE = ')', SETITEMS = 'u',
-    BINBYTES = 'B', SHORT_BINBYTES = 'C', PROTO = 0x80, TUPLE1 = 0x85, TUPLE2 = 0x86,
-    TUPLE3 = 0x87, NEWTRUE = 0x88, NEWFALSE = 0x89, LONG1 = 0x8a, LONG4 = 0x8b,
-    SHORT_BINUNICODE = 0x8c, BINUNICODE8 = 0x8d, STACK_GLOBAL = 0x93, MEMOIZE = 0x94, FRAME = 0x95,
+    MARK = '(',
+    STOP = '.',
+    POP = '0',
+    POP_MARK = '1',
+    DUP = '2',
+    BINFLOAT = 'G',
+    BININT = 'J',
+    BININT1 = 'K',
+    BININT2 = 'M',
+    NONE = 'N',
+    REDUCE = 'R',
+    BINSTRING = 'T',
+    SHORT_BINSTRING = 'U',
+    BINUNICODE = 'X',
+    APPEND = 'a',
+    BUILD = 'b',
+    GLOBAL = 'c',
+    DICT = 'd',
+    EMPTY_DICT = '}',
+    APPENDS = 'e',
+    BINGET = 'h',
+    LONG_BINGET = 'j',
+    LIST = 'l',
+    EMPTY_LIST = ']',
+    BINPUT = 'q',
+    LONG_BINPUT = 'r',
+    SETITEM = 's',
+    TUPLE = 't',
+    EMPTY_TUPLE = ')',
+    SETITEMS = 'u',
+    BINBYTES = 'B',
+    SHORT_BINBYTES = 'C',
+    PROTO = 0x80,
+    TUPLE1 = 0x85,
+    TUPLE2 = 0x86,
+    TUPLE3 = 0x87,
+    NEWTRUE = 0x88,
+    NEWFALSE = 0x89,
+    LONG1 = 0x8a,
+    LONG4 = 0x8b,
+    SHORT_BINUNICODE = 0x8c,
+    BINUNICODE8 = 0x8d,
+    STACK_GLOBAL = 0x93,
+    MEMOIZE = 0x94,
+    FRAME = 0x95,
 };
 
 #define STACK_MAX ((size_t)1 << 22)
@@ -236,10 +273,9 @@ static void get(struct reader *r, uint64_t n)
 /* "module\nname\n": only the list makers of torch are known. */
 static void global(struct reader *r)
 {
-    static const char *const known[] = {"torch.jit._pickle\nbuild_intlist\n",
-                                        "torch.jit._pickle\nbuild_doublelist\n",
-                                        "torch.jit._pickle\nbuild_boollist\n",
-                                        "torch.jit._pickle\nrestore_type_tag\n"};
+    static const char *const known[] = {
+        "torch.jit._pickle\nbuild_intlist\n", "torch.jit._pickle\nbuild_doublelist\n",
+        "torch.jit._pickle\nbuild_boollist\n", "torch.jit._pickle\nrestore_type_tag\n"};
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         size_t n = strlen(known[i]);
         if ((size_t)(r->end - r->at) < n || memcmp(r->at, known[i], n))
@@ -269,59 +305,139 @@ static void reduce(struct reader *r)
 static void step_data(struct reader *r, int op)
 {
     switch (op) {
-    case NONE: push(r, value_new(r->v, VALUE_NULL)); break;
-    case NEWTRUE: push_bool(r, true); break;
-    case NEWFALSE: push_bool(r, false); break;
-    case BININT: push_int(r, (int32_t)number_of(r, 4)); break;
-    case BININT1: push_int(r, (int64_t)number_of(r, 1)); break;
-    case BININT2: push_int(r, (int64_t)number_of(r, 2)); break;
-    case LONG1: push_long(r, number_of(r, 1)); break;
-    case LONG4: push_long(r, number_of(r, 4)); break;
-    case BINFLOAT: push_float(r); break;
+    case NONE:
+        push(r, value_new(r->v, VALUE_NULL));
+        break;
+    case NEWTRUE:
+        push_bool(r, true);
+        break;
+    case NEWFALSE:
+        push_bool(r, false);
+        break;
+    case BININT:
+        push_int(r, (int32_t)number_of(r, 4));
+        break;
+    case BININT1:
+        push_int(r, (int64_t)number_of(r, 1));
+        break;
+    case BININT2:
+        push_int(r, (int64_t)number_of(r, 2));
+        break;
+    case LONG1:
+        push_long(r, number_of(r, 1));
+        break;
+    case LONG4:
+        push_long(r, number_of(r, 4));
+        break;
+    case BINFLOAT:
+        push_float(r);
+        break;
     case SHORT_BINSTRING:
     case SHORT_BINBYTES:
-    case SHORT_BINUNICODE: push_text(r, number_of(r, 1)); break;
+    case SHORT_BINUNICODE:
+        push_text(r, number_of(r, 1));
+        break;
     case BINSTRING:
     case BINBYTES:
-    case BINUNICODE: push_text(r, number_of(r, 4)); break;
-    case BINUNICODE8: push_text(r, number_of(r, 8)); break;
-    case GLOBAL: global(r); break;
-    case REDUCE: reduce(r); break;
+    case BINUNICODE:
+        push_text(r, number_of(r, 4));
+        break;
+    case BINUNICODE8:
+        push_text(r, number_of(r, 8));
+        break;
+    case GLOBAL:
+        global(r);
+        break;
+    case REDUCE:
+        reduce(r);
+        break;
     case STACK_GLOBAL:
-    case BUILD: give_up(r, "it would import and run code, which is never done"); break;
-    default: give_up(r, "it has an instruction that no dump has"); break;
+    case BUILD:
+        give_up(r, "it would import and run code, which is never done");
+        break;
+    default:
+        give_up(r, "it has an instruction that no dump has");
+        break;
     }
 }
 
 static void step(struct reader *r, int op)
 {
     switch (op) {
-    case PROTO: number_of(r, 1); break;
-    case FRAME: number_of(r, 8); break;
-    case MARK: mark(r); break;
-    case POP: pop(r); break;
-    case POP_MARK: r->depth = since_mark(r); break;
-    case DUP: push(r, top(r)); break;
-    case EMPTY_DICT: push(r, value_new(r->v, VALUE_DICT)); break;
+    case PROTO:
+        number_of(r, 1);
+        break;
+    case FRAME:
+        number_of(r, 8);
+        break;
+    case MARK:
+        mark(r);
+        break;
+    case POP:
+        pop(r);
+        break;
+    case POP_MARK:
+        r->depth = since_mark(r);
+        break;
+    case DUP:
+        push(r, top(r));
+        break;
+    case EMPTY_DICT:
+        push(r, value_new(r->v, VALUE_DICT));
+        break;
     case EMPTY_LIST:
-    case EMPTY_TUPLE: push(r, value_new(r->v, VALUE_LIST)); break;
-    case TUPLE1: make_tuple(r, 1); break;
-    case TUPLE2: make_tuple(r, 2); break;
-    case TUPLE3: make_tuple(r, 3); break;
+    case EMPTY_TUPLE:
+        push(r, value_new(r->v, VALUE_LIST));
+        break;
+    case TUPLE1:
+        make_tuple(r, 1);
+        break;
+    case TUPLE2:
+        make_tuple(r, 2);
+        break;
+    case TUPLE3:
+        make_tuple(r, 3);
+        break;
     case TUPLE:
-    case LIST: make(r, VALUE_LIST, since_mark(r)); break;
-    case DICT: make(r, VALUE_DICT, since_mark(r)); break;
-    case APPEND: extend(r, VALUE_LIST, 1); break;
-    case APPENDS: extend(r, VALUE_LIST, 0); break;
-    case SETITEM: extend(r, VALUE_DICT, 2); break;
-    case SETITEMS: extend(r, VALUE_DICT, 0); break;
-    case BINPUT: put(r, number_of(r, 1)); break;
-    case LONG_BINPUT: put(r, number_of(r, 4)); break;
-    case MEMOIZE: put(r, r->memo_next++); break;
-    case BINGET: get(r, number_of(r, 1)); break;
-    case LONG_BINGET: get(r, number_of(r, 4)); break;
-    case STOP: r->done = true; break;
-    default: step_data(r, op); break;
+    case LIST:
+        make(r, VALUE_LIST, since_mark(r));
+        break;
+    case DICT:
+        make(r, VALUE_DICT, since_mark(r));
+        break;
+    case APPEND:
+        extend(r, VALUE_LIST, 1);
+        break;
+    case APPENDS:
+        extend(r, VALUE_LIST, 0);
+        break;
+    case SETITEM:
+        extend(r, VALUE_DICT, 2);
+        break;
+    case SETITEMS:
+        extend(r, VALUE_DICT, 0);
+        break;
+    case BINPUT:
+        put(r, number_of(r, 1));
+        break;
+    case LONG_BINPUT:
+        put(r, number_of(r, 4));
+        break;
+    case MEMOIZE:
+        put(r, r->memo_next++);
+        break;
+    case BINGET:
+        get(r, number_of(r, 1));
+        break;
+    case LONG_BINGET:
+        get(r, number_of(r, 4));
+        break;
+    case STOP:
+        r->done = true;
+        break;
+    default:
+        step_data(r, op);
+        break;
     }
 }
 

@@ -11,8 +11,8 @@
 #define FACTS_MAX 4096
 
 /* Of the exporter itself: no one asked for them. */
-static const char *const left_out[] = {"go_", "python_", "promhttp_", "process_", "scrape_", "nodejs_",
-                                       "net_conntrack_", "node_scrape_"};
+static const char *const left_out[] = {"go_",     "python_", "promhttp_",      "process_",
+                                       "scrape_", "nodejs_", "net_conntrack_", "node_scrape_"};
 
 struct out {
     struct prom_set *s;

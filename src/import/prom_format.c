@@ -62,7 +62,8 @@ static int set_read(void *p, struct source *source, struct sink *sink, struct er
 
 struct giving {
     struct sink *sink;
-    int64_t base, shift, t0, t1; /* base: Unix time of the first sample; t0, t1: what devices cover */
+    int64_t base, shift, t0,
+        t1; /* base: Unix time of the first sample; t0, t1: what devices cover */
     const char *metric;
 };
 
@@ -95,13 +96,18 @@ static void note(const struct set *s, const struct giving *g, struct sink *sink)
     if (g->metric)
         sink_unknown(sink, "counters tell that something ran, not what the rest waited for");
     if (g->metric)
-        sink_note(sink, "the ledger is made from counters: %s tells that something ran, a waiting "
-                        "communication kernel included, not what the rest waited for", g->metric);
+        sink_note(sink,
+                  "the ledger is made from counters: %s tells that something ran, a waiting "
+                  "communication kernel included, not what the rest waited for",
+                  g->metric);
     else if (s->prom.scrapes > 1)
-        sink_note(sink, "no counter tells how busy an accelerator is, or two scrapes of it are not there");
+        sink_note(
+            sink,
+            "no counter tells how busy an accelerator is, or two scrapes of it are not there");
     else
-        sink_note(sink, "one scrape has gauges, but no time: a second one, some seconds later, gives a "
-                        "ledger and rates");
+        sink_note(sink,
+                  "one scrape has gauges, but no time: a second one, some seconds later, gives a "
+                  "ledger and rates");
     if (s->file_times && s->prom.scrapes > 1)
         sink_note(sink, "the scrapes do not tell their time: that of the files stands for it");
 }
@@ -130,4 +136,5 @@ static int set_finish(void *p, struct sink *sink, struct error *e)
 static const struct format_set prom_format_set = {set_open, set_read, set_finish, set_close};
 
 const struct format format_prom = {.name = "scrape of a Prometheus exporter",
-                                   .recognise = prom_recognise, .set = &prom_format_set};
+                                   .recognise = prom_recognise,
+                                   .set = &prom_format_set};

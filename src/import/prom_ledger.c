@@ -15,9 +15,12 @@ static const struct {
     const char *name;
     double whole;
 } busy[] = {
-    {"DCGM_FI_PROF_GR_ENGINE_ACTIVE", 1}, {"DCGM_FI_DEV_GPU_UTIL", 100},
-    {"gpu_gfx_activity", 100},            {"amd_gpu_gfx_activity", 100},
-    {"nvidia_smi_utilization_gpu_ratio", 1}, {"nvidia_gpu_duty_cycle", 100},
+    {"DCGM_FI_PROF_GR_ENGINE_ACTIVE", 1},
+    {"DCGM_FI_DEV_GPU_UTIL", 100},
+    {"gpu_gfx_activity", 100},
+    {"amd_gpu_gfx_activity", 100},
+    {"nvidia_smi_utilization_gpu_ratio", 1},
+    {"nvidia_gpu_duty_cycle", 100},
 };
 #define BUSY (sizeof(busy) / sizeof(busy[0]))
 
@@ -53,8 +56,8 @@ static void name_device(const char *labels, struct prom_gpu *g)
 /* Does anything say that a job holds it: a pod's name, or memory in use? */
 static bool is_held(const struct prom_set *s, const struct prom_series *series, const char *id)
 {
-    static const char *const owners[] = {"pod", "exported_pod", "container", "exported_container",
-                                         "hpc_job", "job_id"};
+    static const char *const owners[] = {
+        "pod", "exported_pod", "container", "exported_container", "hpc_job", "job_id"};
     char text[64];
     const char *labels = intern_text(&s->texts, series->labels);
     for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++)

@@ -14,11 +14,11 @@
 #include "model/ledger_row.h"
 
 struct prom_gpu {
-    uint32_t number;     /* from 0 on, in the order of sight */
-    char id[96];         /* "GPU-5c1f..." or "gpu 0 on node1" */
-    char name[96];       /* model; "" unknown */
-    const char *metric;  /* that tells how busy it is; constant text */
-    int64_t t0, t1;      /* Unix ns */
+    uint32_t number;    /* from 0 on, in the order of sight */
+    char id[96];        /* "GPU-5c1f..." or "gpu 0 on node1" */
+    char name[96];      /* model; "" unknown */
+    const char *metric; /* that tells how busy it is; constant text */
+    int64_t t0, t1;     /* Unix ns */
 };
 
 struct prom_ledger_sink {

@@ -57,8 +57,8 @@ static uint32_t series_of(struct prom_set *s, const struct prom_line *l)
         s->failed = true;
         return 0;
     }
-    s->series[s->series_count] = (struct prom_series){.name = name, .labels = labels,
-                                                      .type = type_of(s, l->name, name)};
+    s->series[s->series_count] =
+        (struct prom_series){.name = name, .labels = labels, .type = type_of(s, l->name, name)};
     return (uint32_t)++s->series_count;
 }
 
@@ -151,7 +151,8 @@ void prom_set_sort(struct prom_set *s)
         qsort(s->samples, s->sample_count, sizeof(*s->samples), by_series);
     for (size_t i = 0, n; i < s->sample_count; i += n) {
         struct prom_series *series = &s->series[s->samples[i].series];
-        for (n = 1; i + n < s->sample_count && s->samples[i + n].series == s->samples[i].series; n++)
+        for (n = 1; i + n < s->sample_count && s->samples[i + n].series == s->samples[i].series;
+             n++)
             ;
         series->first = i;
         series->count = n;

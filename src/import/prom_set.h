@@ -16,7 +16,7 @@
 struct prom_series {
     uint32_t name, labels; /* interned */
     enum prom_type type;
-    size_t first, count;   /* its samples, after prom_set_sort */
+    size_t first, count; /* its samples, after prom_set_sort */
 };
 
 struct prom_sample {
@@ -32,9 +32,9 @@ struct prom_set {
     size_t series_count, series_cap;
     struct prom_sample *samples;
     size_t sample_count, sample_cap;
-    size_t pending;    /* samples of the file that is read, from here on, may lack a time */
+    size_t pending; /* samples of the file that is read, from here on, may lack a time */
     uint64_t broken, dropped, scrapes, untold; /* untold: series beyond what becomes facts */
-    double node_time;  /* node_time_seconds of the file that is read; NAN */
+    double node_time;                          /* node_time_seconds of the file that is read; NAN */
     bool failed;
 };
 

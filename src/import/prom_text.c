@@ -12,7 +12,8 @@
 
 static bool name_char(char c, bool first)
 {
-    return isalpha((unsigned char)c) || c == '_' || c == ':' || (!first && isdigit((unsigned char)c));
+    return isalpha((unsigned char)c) || c == '_' || c == ':' ||
+           (!first && isdigit((unsigned char)c));
 }
 
 static char *skip_name(char *p)
@@ -36,8 +37,9 @@ static void read_comment(char *p, struct prom_line *l)
     static const struct {
         const char *word;
         enum prom_type type;
-    } types[] = {{"gauge", PROM_GAUGE}, {"counter", PROM_COUNTER}, {"histogram", PROM_HISTOGRAM},
-                 {"summary", PROM_SUMMARY}, {"untyped", PROM_UNTYPED}, {"unknown", PROM_UNTYPED}};
+    } types[] = {{"gauge", PROM_GAUGE},         {"counter", PROM_COUNTER},
+                 {"histogram", PROM_HISTOGRAM}, {"summary", PROM_SUMMARY},
+                 {"untyped", PROM_UNTYPED},     {"unknown", PROM_UNTYPED}};
     p = skip_blank(p + 1);
     if (strncmp(p, "TYPE", 4) || (p[4] != ' ' && p[4] != '\t'))
         return;
@@ -91,7 +93,8 @@ static bool read_time(char *p, int64_t *ret)
     bool seconds = memchr(p, '.', (size_t)(end - p)) != NULL;
     if (seconds)
         v *= (double)(NS_PER_S / NS_PER_MS);
-    if (end == p || !(v >= 0 && v < LATEST_MS)) /* a time that cannot be would hide those that are told */
+    if (end == p ||
+        !(v >= 0 && v < LATEST_MS)) /* a time that cannot be would hide those that are told */
         return false;
     *ret = (int64_t)v;
     end = skip_blank(end);

@@ -23,10 +23,10 @@ enum prom_line_kind {
 struct prom_line {
     enum prom_line_kind kind;
     enum prom_type type;
-    const char *name; /* in the line, which is cut up for it */
+    const char *name;   /* in the line, which is cut up for it */
     const char *labels; /* "a=\"x\",b=\"y\"" as written; "" none */
-    double value; /* may be NAN or infinite */
-    int64_t t_ms; /* Unix time; PROM_NO_TIME: not told */
+    double value;       /* may be NAN or infinite */
+    int64_t t_ms;       /* Unix time; PROM_NO_TIME: not told */
 };
 
 /* Cuts up the line, which stays the owner of the texts. */

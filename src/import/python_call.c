@@ -75,7 +75,8 @@ const struct python_call *python_call_of(const char *name, size_t len)
     if (!method && !after(&name, &len, "function "))
         return NULL;
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-        if ((calls[i].type != NULL) == method && len && *calls[i].name == *name && is_it(&calls[i], name, len))
+        if ((calls[i].type != NULL) == method && len && *calls[i].name == *name &&
+            is_it(&calls[i], name, len))
             return &calls[i];
     return NULL;
 }

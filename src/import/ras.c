@@ -128,7 +128,8 @@ int ras_facts(const struct value *answer, const char *path, fact_fn fn, void *ar
     if (!comms || !value_get(answer, "nccl_version"))
         return error_set(e, STATUS_INPUT,
                          "\"%s\" is no answer of NCCL's RAS port: it has no nccl_version and no "
-                         "communicators", path);
+                         "communicators",
+                         path);
     for (size_t i = 0; i < value_count(comms); i++) {
         const struct value *c = value_at(comms, i);
         double size = value_number(value_get(c, "size"), 0);

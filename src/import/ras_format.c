@@ -18,5 +18,5 @@ static int import(struct source *source, struct sink *sink, struct error *e)
     return status;
 }
 
-const struct format format_ras = {.name = "JSON of NCCL RAS", .recognise = ras_is_json,
-                                  .import = import};
+const struct format format_ras = {
+    .name = "JSON of NCCL RAS", .recognise = ras_is_json, .import = import};

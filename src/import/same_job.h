@@ -22,14 +22,14 @@ struct same_job_file {
     int rank, world;         /* -1, 0: unknown */
     char host[64];           /* "" unknown */
     bool clocked;            /* t0, t1: on the clock of the wall, its zero the same for all files */
-    bool moved;              /* it lies at another time than those before it and was put beside them */
+    bool moved; /* it lies at another time than those before it and was put beside them */
     int64_t t0, t1;
     uint32_t pid[SAME_JOB_PIDS]; /* that hold its devices */
     unsigned pids;
 };
 
 /* What is to be said of `mine` beside the files before it, appended to `line` without its name; false: nothing. */
-bool same_job_line(const struct same_job_file *before, size_t count, const struct same_job_file *mine,
-                   struct str *line);
+bool same_job_line(const struct same_job_file *before, size_t count,
+                   const struct same_job_file *mine, struct str *line);
 
 #endif

@@ -59,7 +59,8 @@ static bool refill(struct scan *s)
     s->ended = !size;
     if (kept > SCAN_TOKEN_MAX)
         return fail(s, from, "a value of more than 16 MiB") != SCAN_ERROR;
-    size_t at = s->buffer ? (size_t)(s->at - from) : 0, text = s->text ? (size_t)(s->text - from) : 0;
+    size_t at = s->buffer ? (size_t)(s->at - from) : 0,
+           text = s->text ? (size_t)(s->text - from) : 0;
     bool text_kept = s->text && s->text >= from;
     if (kept)
         memmove(s->buffer, from, kept);
@@ -128,7 +129,7 @@ static inline bool take_string(struct scan *s)
             continue;
         }
         fail(s, p < s->end ? p : s->end,
-             p >= s->end ? "the file ends within a string"
+             p >= s->end  ? "the file ends within a string"
              : *p == '\\' ? "an escape that JSON does not have"
                           : "a control character in a string");
         return false;
@@ -158,8 +159,9 @@ static enum scan_token take_number(struct scan *s)
         if (!whole_number(s))
             return SCAN_ERROR;
         if (!(q = past_number(s->at)))
-            return fail(s, s->at, s->at + 1 >= s->end ? "the file ends within a number"
-                                                       : "a number that JSON does not have");
+            return fail(s, s->at,
+                        s->at + 1 >= s->end ? "the file ends within a number"
+                                            : "a number that JSON does not have");
     }
     s->text = s->at;
     s->len = (size_t)(q - s->at);
@@ -180,7 +182,8 @@ static bool take_literal(struct scan *s, const char *word)
 
 static enum scan_token take_word(struct scan *s)
 {
-    static const char *const nans[] = {"NaN", "nan", "Infinity", "inf", "-Infinity", "-inf", "-nan", "-NaN"};
+    static const char *const nans[] = {"NaN",       "nan",  "Infinity", "inf",
+                                       "-Infinity", "-inf", "-nan",     "-NaN"};
     if (take_literal(s, "true"))
         return SCAN_TRUE;
     if (take_literal(s, "false"))
@@ -192,8 +195,9 @@ static enum scan_token take_word(struct scan *s)
             s->nans++;
             return SCAN_NULL;
         }
-    return fail(s, s->at, s->at >= s->end ? "the file ends in the middle of a value"
-                                          : "something that is no JSON");
+    return fail(s, s->at,
+                s->at >= s->end ? "the file ends in the middle of a value"
+                                : "something that is no JSON");
 }
 
 /* ---- the grammar ---- */
@@ -222,7 +226,8 @@ static enum scan_token close_one(struct scan *s, char c)
 {
     bool object = is_object(s);
     if (c != (object ? '}' : ']'))
-        return fail(s, s->at, object ? "\"]\" where \"}\" should be" : "\"}\" where \"]\" should be");
+        return fail(s, s->at,
+                    object ? "\"]\" where \"}\" should be" : "\"}\" where \"]\" should be");
     s->at++;
     s->depth--;
     s->expect = s->depth ? NEXT : NOTHING;
@@ -246,8 +251,9 @@ static inline bool settle(struct scan *s)
 static enum scan_token take_key(struct scan *s)
 {
     if (*s->at != '"')
-        return fail(s, s->at, s->at >= s->end ? "the file ends within an object"
-                                              : "no key where one should be");
+        return fail(s, s->at,
+                    s->at >= s->end ? "the file ends within an object"
+                                    : "no key where one should be");
     if (!take_string(s))
         return SCAN_ERROR;
     if (__builtin_expect(*s->at == ':' && s->end - s->at > 1, 1)) {
@@ -263,8 +269,9 @@ static enum scan_token take_key(struct scan *s)
         if (!ok)
             return SCAN_ERROR;
         if (*s->at != ':')
-            return fail(s, s->at, s->at >= s->end ? "the file ends within an object"
-                                                  : "no \":\" after a key");
+            return fail(s, s->at,
+                        s->at >= s->end ? "the file ends within an object"
+                                        : "no \":\" after a key");
         s->at++;
     }
     s->expect = VALUE;
@@ -298,8 +305,8 @@ static enum scan_token after_value(struct scan *s)
     }
     if (c == '}' || c == ']')
         return close_one(s, c);
-    return fail(s, s->at, s->at >= s->end ? "the file ends in the middle"
-                                          : "no \",\" between two values");
+    return fail(s, s->at,
+                s->at >= s->end ? "the file ends in the middle" : "no \",\" between two values");
 }
 
 enum scan_token scan_next(struct scan *s)

@@ -28,12 +28,12 @@ enum scan_token {
     SCAN_OBJECT_END,
     SCAN_ARRAY,
     SCAN_ARRAY_END,
-    SCAN_KEY,    /* of an object; its value follows */
+    SCAN_KEY, /* of an object; its value follows */
     SCAN_STRING,
     SCAN_NUMBER,
     SCAN_TRUE,
     SCAN_FALSE,
-    SCAN_NULL,   /* and NaN, Infinity */
+    SCAN_NULL, /* and NaN, Infinity */
 };
 
 struct scan {
@@ -42,14 +42,14 @@ struct scan {
     const char *text;
     size_t len;
     uint64_t bad_utf8, nans; /* seen so far */
-    int depth;    /* of open objects and arrays */
+    int depth;               /* of open objects and arrays */
 
     /* internal */
     const char *at, *end; /* what of the buffer is unread; 64 NULs follow */
     const char *pin;      /* NULL: none */
     char *buffer;         /* owned */
     size_t cap;
-    uint64_t end_offset;  /* of `end` in the source */
+    uint64_t end_offset; /* of `end` in the source */
     struct source *source;
     struct error *error;
     uint8_t expect;

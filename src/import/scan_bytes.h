@@ -29,10 +29,10 @@ static inline const char *skip_space(const char *p)
 #ifdef __SSE2__
     for (;; p += 16) {
         __m128i x = _mm_loadu_si128((const __m128i *)p);
-        __m128i space = _mm_or_si128(
-            _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8(' ')), _mm_cmpeq_epi8(x, _mm_set1_epi8('\n'))),
-            _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('\r')),
-                         _mm_cmpeq_epi8(x, _mm_set1_epi8('\t'))));
+        __m128i space = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8(' ')),
+                                                  _mm_cmpeq_epi8(x, _mm_set1_epi8('\n'))),
+                                     _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('\r')),
+                                                  _mm_cmpeq_epi8(x, _mm_set1_epi8('\t'))));
         unsigned mask = (unsigned)_mm_movemask_epi8(space) ^ 0xffffu;
         if (mask)
             return p + __builtin_ctz(mask);
@@ -81,8 +81,11 @@ static inline bool hex4(const char *p)
 /* Length of the well-formed character at p, 0 if it is not. */
 static inline size_t utf8_length(const unsigned char *p, size_t left)
 {
-    size_t n = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : (*p & 0xf0) == 0xe0 ? 3
-               : *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
+    size_t n = *p < 0x80                 ? 1
+               : *p >= 0xc2 && *p < 0xe0 ? 2
+               : (*p & 0xf0) == 0xe0     ? 3
+               : *p >= 0xf0 && *p < 0xf5 ? 4
+                                         : 0;
     if (!n || n > left)
         return 0;
     for (size_t i = 1; i < n; i++)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WINDOWS 200 /* of the chart, about */
+#define WINDOWS 200       /* of the chart, about */
 #define WINDOWS_MAX 20000 /* at 1 s each: beyond 5.5 hours they are longer */
 #define WINDOW_MIN_NS (100 * NS_PER_US)
 
@@ -95,8 +95,8 @@ static void write_accelerator(struct sink *s, uint32_t device, const char *name)
         snprintf(id, sizeof(id), "file%zu:%u", s->file + 1, device);
     else
         snprintf(id, sizeof(id), "trace:%u", device);
-    sink_check(s, record_accelerator(s->job->record, s->device[device].number, id, name ? name : "", false,
-                                &s->error));
+    sink_check(s, record_accelerator(s->job->record, s->device[device].number, id, name ? name : "",
+                                     false, &s->error));
 }
 
 /* What links it to the host, where its name says that. */
@@ -205,8 +205,8 @@ static void on_chain(void *arg, const struct chain_example *chain)
     struct chain_example mine = *chain;
     if (!place(s, &mine.accelerator, &mine.t0))
         return;
-    sink_check(s, record_chain(s->job->record, &mine, intern_text(&s->job->resources, chain->resource),
-                          &s->error));
+    sink_check(s, record_chain(s->job->record, &mine,
+                               intern_text(&s->job->resources, chain->resource), &s->error));
 }
 
 void sink_row(struct sink *s, const struct ledger_row *row)
@@ -248,8 +248,12 @@ static bool begin_ledger(struct sink *s)
         return true;
     if (!s->job->window_ns)
         s->job->window_ns = NS_PER_S;
-    struct ledger_options o = {.window_ns = s->job->window_ns, .delay_ns = 1, .names = &s->job->resources,
-                               .arg = s, .row = on_row, .chain = on_chain};
+    struct ledger_options o = {.window_ns = s->job->window_ns,
+                               .delay_ns = 1,
+                               .names = &s->job->resources,
+                               .arg = s,
+                               .row = on_row,
+                               .chain = on_chain};
     s->ledger = ledger_new(&o);
     if (!s->ledger)
         sink_no_memory(s);
@@ -258,8 +262,9 @@ static bool begin_ledger(struct sink *s)
 
 static void take(struct sink *s, struct device_of *d, const struct event_span *span)
 {
-    struct event e = {.kind = EVENT_DEVICE, .device = {.t = span->t0, .device = span->device,
-                                                       .pid = span->pid, .taken = true}};
+    struct event e = {
+        .kind = EVENT_DEVICE,
+        .device = {.t = span->t0, .device = span->device, .pid = span->pid, .taken = true}};
     d->held = true;
     d->pid = span->pid;
     ledger_push(s->ledger, &e);

@@ -13,16 +13,16 @@
 /* What all files of one report share. */
 struct sink_job {
     struct record *record;
-    struct intern resources;  /* over all files */
-    struct map ranks;         /* the file that said to be this rank, the first of them */
+    struct intern resources;    /* over all files */
+    struct map ranks;           /* the file that said to be this rank, the first of them */
     struct same_job_file *told; /* owned; files with device activity so far */
     size_t told_count, told_cap;
-    uint32_t accelerators;    /* given numbers so far */
-    size_t files;             /* how many there are */
-    int64_t window_ns;        /* of the ledger; 0: not decided yet */
-    bool events;              /* any time was accounted for */
-    int64_t t0, t1;           /* the span over all files; INT64_MAX, INT64_MIN: none yet */
-    int64_t first_start;      /* unix ns of the first file's zero; INT64_MIN: unknown */
+    uint32_t accelerators; /* given numbers so far */
+    size_t files;          /* how many there are */
+    int64_t window_ns;     /* of the ledger; 0: not decided yet */
+    bool events;           /* any time was accounted for */
+    int64_t t0, t1;        /* the span over all files; INT64_MAX, INT64_MIN: none yet */
+    int64_t first_start;   /* unix ns of the first file's zero; INT64_MIN: unknown */
     uint64_t lost;
 };
 

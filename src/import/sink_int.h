@@ -17,7 +17,7 @@ struct device_of {
     uint32_t pid;    /* that holds it, from its first to its last activity */
     int64_t t1;      /* end of the last */
     struct {
-        int64_t ns;  /* of waits without a known cause; of these, in seconds: */
+        int64_t ns; /* of waits without a known cause; of these, in seconds: */
         double late, late_first, orphan;
     } unknown;
 };
@@ -29,8 +29,8 @@ struct sink {
     const char *tool;
     int rank, world;
     struct same_job_file told; /* when it was, before it was moved */
-    bool rank_again; /* a file before it says to be the same rank */
-    const char *unknown; /* why causes of its waits are not known, as the importer says */
+    bool rank_again;           /* a file before it says to be the same rank */
+    const char *unknown;       /* why causes of its waits are not known, as the importer says */
     struct ledger *ledger;
     struct device_of device[SINK_DEVICES];
     struct {

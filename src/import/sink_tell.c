@@ -110,7 +110,8 @@ static const char *why_unknown(const struct sink *s, const struct device_of *d)
     if (d->unknown.late <= rest)
         return "the launching thread was in calls that may wait for anything, as poll() may";
     if (d->unknown.late_first * 2 > d->unknown.late)
-        return "launched work did not begin; it is the first of its stream here, which may still have been at work "
+        return "launched work did not begin; it is the first of its stream here, which may still "
+               "have been at work "
                "that was launched before the trace began and is not in it";
     return "launched work did not begin, and what its stream waited for is not told";
 }
@@ -149,7 +150,8 @@ void sink_tell_same_job(struct sink *s)
         return;
     if (same_job_line(j->told, j->told_count, f, &line))
         sink_note(s, "%s", str_text(&line));
-    if (line.failed || !mem_grow((void **)&j->told, &j->told_cap, j->told_count + 1, sizeof(*j->told)))
+    if (line.failed ||
+        !mem_grow((void **)&j->told, &j->told_cap, j->told_count + 1, sizeof(*j->told)))
         sink_no_memory(s);
     else
         j->told[j->told_count++] = *f;

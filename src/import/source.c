@@ -17,13 +17,13 @@ struct source {
     char *path;
     int fd; /* -1: `inflate` has it */
     struct inflate *inflate;
-    char *block;             /* owned; of a plain file */
-    const char *head;        /* read ahead, not yet taken; NULL none */
+    char *block;      /* owned; of a plain file */
+    const char *head; /* read ahead, not yet taken; NULL none */
     size_t head_size;
-    uint64_t offset, next;   /* of what was handed out last, and of what comes after it */
+    uint64_t offset, next; /* of what was handed out last, and of what comes after it */
     bool ended;
     /* lines: */
-    const char *rest;        /* of the block at hand */
+    const char *rest; /* of the block at hand */
     size_t rest_size;
     struct str line;
     uint64_t line_number;
@@ -59,7 +59,8 @@ static int look(struct source *s, struct error *e)
     if (s->fd < 0 || fstat(s->fd, &st))
         return error_errno(e, "cannot read \"%s\"", s->path);
     if (S_ISDIR(st.st_mode))
-        return error_set(e, STATUS_INPUT, "\"%s\" is a folder, not a file: give the files in it, as in %s/*",
+        return error_set(e, STATUS_INPUT,
+                         "\"%s\" is a folder, not a file: give the files in it, as in %s/*",
                          s->path, s->path);
     if (!S_ISREG(st.st_mode))
         return error_set(e, STATUS_INPUT, "\"%s\" is no regular file", s->path);
@@ -101,7 +102,7 @@ int source_open(const char *path, struct source **ret, struct error *e)
 }
 
 int source_of_bytes(const char *name, const char *bytes, size_t size, struct source **ret,
-                  struct error *e)
+                    struct error *e)
 {
     struct source *s = new_source(name, e);
     if (!s)

@@ -131,10 +131,16 @@ void trace_span(struct trace *t, const struct trace_span *s)
     t->spans_correlated |= s->correlation != 0;
     t->devices |= UINT64_C(1) << s->device;
     t->spans_unsorted |= t->span_count && t->spans[t->span_count - 1].t0 > s->t0;
-    t->spans[t->span_count++] = (struct span_record){
-        .t0 = s->t0, .ns = (uint64_t)s->ns, .device = s->device, .kind = s->kind,
-        .host_copy = s->host_copy, .pageable = s->pageable, .process = process & 1023,
-        .correlation = s->correlation, .bytes = s->kind == SPAN_COMM ? s->resource : bytes};
+    t->spans[t->span_count++] =
+        (struct span_record){.t0 = s->t0,
+                             .ns = (uint64_t)s->ns,
+                             .device = s->device,
+                             .kind = s->kind,
+                             .host_copy = s->host_copy,
+                             .pageable = s->pageable,
+                             .process = process & 1023,
+                             .correlation = s->correlation,
+                             .bytes = s->kind == SPAN_COMM ? s->resource : bytes};
     t->spans_all++;
 }
 
@@ -177,9 +183,10 @@ static uint32_t call_name(struct trace *t, const char *text, enum call_kind kind
         t->failed = true;
         return 0;
     }
-    t->call_name[t->call_name_count++] = (struct trace_call){
-        .resource = sink_resource(t->sink, intern_text(&t->call_names, number)),
-        .kind = (uint8_t)kind, .cause = (uint8_t)cause};
+    t->call_name[t->call_name_count++] =
+        (struct trace_call){.resource = sink_resource(t->sink, intern_text(&t->call_names, number)),
+                            .kind = (uint8_t)kind,
+                            .cause = (uint8_t)cause};
     return number - 1;
 }
 
@@ -209,9 +216,11 @@ void trace_call(struct trace *t, uint32_t thread, uint32_t name, int64_t t0, int
     }
     t->calls_correlated |= correlation != 0;
     t->calls_unsorted |= t->call_count && t->calls[t->call_count - 1].t0 > t0;
-    t->calls[t->call_count++] = (struct call_record){
-        .t0 = t0, .ns = (uint64_t)ns, .thread = thread, .name = (uint16_t)name,
-        .correlation = correlation};
+    t->calls[t->call_count++] = (struct call_record){.t0 = t0,
+                                                     .ns = (uint64_t)ns,
+                                                     .thread = thread,
+                                                     .name = (uint16_t)name,
+                                                     .correlation = correlation};
 }
 
 /* Operators end inside those that contain them, whichever is told first: only the outermost stay. */

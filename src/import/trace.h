@@ -36,16 +36,16 @@ struct trace_span {
     uint32_t stream;      /* any number, the same for one queue of one process */
     uint8_t kind;         /* enum span_kind */
     bool host_copy, pageable;
-    uint64_t bytes;       /* of copies */
-    uint32_t resource;    /* of communication: who takes part, in the sink; 0 unknown */
+    uint64_t bytes;    /* of copies */
+    uint32_t resource; /* of communication: who takes part, in the sink; 0 unknown */
 };
 void trace_span(struct trace *t, const struct trace_span *s);
 
 /* What a call of the runtime is, by its name. */
 struct trace_call {
-    uint32_t resource;  /* its name, in the sink */
-    uint8_t kind;       /* enum call_kind */
-    uint8_t cause;      /* enum cause: what a device waits for meanwhile */
+    uint32_t resource; /* its name, in the sink */
+    uint8_t kind;      /* enum call_kind */
+    uint8_t cause;     /* enum cause: what a device waits for meanwhile */
 };
 /* Number of a call's name, for trace_call. Names are few and kept. */
 uint32_t trace_call_name(struct trace *t, const char *name, size_t len);

@@ -77,8 +77,8 @@ static bool asks(const struct trace *t, const struct call_record *c)
 static void index_call(struct trace *t, const struct call_record *c)
 {
     uint32_t pid = t->by_process ? t->thread[c->thread].pid : 0;
-    struct launch launch = {.key = asked_key(pid, c->correlation), .t0 = c->t0, .ns = c->ns,
-                            .thread = c->thread};
+    struct launch launch = {
+        .key = asked_key(pid, c->correlation), .t0 = c->t0, .ns = c->ns, .thread = c->thread};
     if (c->correlation && asks(t, c) && !asked_put(&t->asked, &launch))
         t->failed = true;
 }
@@ -100,8 +100,12 @@ static void push_span(struct trace *t, const struct span_record *s)
     uint64_t key = asked_key(t->by_process ? pid : 0, s->correlation);
     const struct launch *c = s->correlation ? asked_find(&t->asked, key, s->t0) : NULL;
     struct event e = {.kind = EVENT_SPAN,
-                      .span = {.t0 = s->t0, .t1 = s->t0 + (int64_t)s->ns, .device = s->device,
-                               .kind = s->kind, .host_copy = s->host_copy, .pageable = s->pageable,
+                      .span = {.t0 = s->t0,
+                               .t1 = s->t0 + (int64_t)s->ns,
+                               .device = s->device,
+                               .kind = s->kind,
+                               .host_copy = s->host_copy,
+                               .pageable = s->pageable,
                                .pid = pid}};
     if (s->kind == SPAN_COMM)
         e.span.resource = s->bytes;
@@ -127,8 +131,11 @@ static void push_call(struct trace *t, const struct call_record *c)
     if (n->kind == CALL_OTHER && c->ns < CALL_TOLD_NS && !loads)
         return;
     struct event e = {.kind = EVENT_OP,
-                      .op = {.t0 = c->t0, .t1 = c->t0 + (int64_t)c->ns, .pid = th->pid,
-                             .tid = th->tid, .resource = n->kind == CALL_LAUNCH ? 0 : n->resource,
+                      .op = {.t0 = c->t0,
+                             .t1 = c->t0 + (int64_t)c->ns,
+                             .pid = th->pid,
+                             .tid = th->tid,
+                             .resource = n->kind == CALL_LAUNCH ? 0 : n->resource,
                              .kind = OP_CALL,
                              .cause = n->cause,
                              .loads = loads,
@@ -142,12 +149,16 @@ static void push_ops(struct trace *t, const struct trace_thread *th, struct op_r
 {
     for (; ops->next < ops->count && ops->item[ops->next].t0 < until; ops->next++) {
         const struct op_record *o = &ops->item[ops->next];
-        struct event e = {.kind = EVENT_OP,
-                          .op = {.t0 = o->t0, .t1 = o->t0 + o->ns, .pid = th->pid, .tid = th->tid,
-                                 .resource = o->resource, .kind = (uint8_t)kind,
-                                 .cause = (uint8_t)o->cause,
-                                 .loads = o->cause == CAUSE_PREPARE &&
-                                          o->resource != t->workers_resource}};
+        struct event e = {
+            .kind = EVENT_OP,
+            .op = {.t0 = o->t0,
+                   .t1 = o->t0 + o->ns,
+                   .pid = th->pid,
+                   .tid = th->tid,
+                   .resource = o->resource,
+                   .kind = (uint8_t)kind,
+                   .cause = (uint8_t)o->cause,
+                   .loads = o->cause == CAUSE_PREPARE && o->resource != t->workers_resource}};
         sink_event(t->sink, &e);
     }
 }
@@ -233,7 +244,8 @@ static bool find_flow(const struct map *flows, uint32_t at, int64_t t0, uint32_t
 }
 
 /* Of two flows that begin or end at one instant at one place nothing is known: 0. */
-static void index_flows(struct trace *t, struct map *m, const struct flow_record *flows, size_t count)
+static void index_flows(struct trace *t, struct map *m, const struct flow_record *flows,
+                        size_t count)
 {
     for (size_t i = 0; i < count && !t->failed; i++) {
         uint64_t known, id = (uint32_t)flows[i].id, key = flow_key(flows[i].at, flows[i].t0);

@@ -16,7 +16,8 @@ struct span_record {
     int64_t t0;
     uint64_t ns : 44, device : 6, kind : 2, host_copy : 1, pageable : 1, process : 10;
     uint32_t correlation;
-    uint32_t bytes; /* of a copy: index + 1 in trace.bytes; 0 none. Of communication: its resource */
+    uint32_t
+        bytes; /* of a copy: index + 1 in trace.bytes; 0 none. Of communication: its resource */
 };
 
 /* A call of the runtime: 24 bytes. */
@@ -34,7 +35,7 @@ struct op_record {
 };
 
 struct op_records {
-    struct op_record *item; /* owned */
+    struct op_record *item;  /* owned */
     size_t count, cap, next; /* next: the first that was not pushed yet */
     bool unsorted;
 };
@@ -59,8 +60,8 @@ struct trace_stream {
 };
 
 struct trace {
-    struct sink *sink; /* borrowed */
-    bool failed;       /* out of memory */
+    struct sink *sink;           /* borrowed */
+    bool failed;                 /* out of memory */
     struct trace_thread *thread; /* owned */
     size_t thread_count, thread_cap;
     uint32_t last_thread;
@@ -74,19 +75,21 @@ struct trace {
     size_t call_count, call_cap;
     uint64_t *bytes; /* owned; of copies */
     size_t bytes_count, bytes_cap;
-    uint64_t devices; /* bit 1 << number: it has spans */
-    struct map stream_of; /* process, device and stream -> index */
+    uint64_t devices;             /* bit 1 << number: it has spans */
+    struct map stream_of;         /* process, device and stream -> index */
     struct trace_stream *streams; /* owned */
     size_t stream_count, stream_cap;
     uint64_t last_stream_key;
     size_t last_stream;
     uint32_t workers_resource; /* of ranges that wait for loader workers; 0: none yet */
-    struct flow_record *begins, *ends; /* owned; of flows; none once a call, or span, told its correlation */
+    struct flow_record *begins,
+        *ends; /* owned; of flows; none once a call, or span, told its correlation */
     size_t begin_count, begin_cap, end_count, end_cap;
     bool calls_correlated, spans_correlated;
     bool spans_unsorted, calls_unsorted;
     struct asked asked;
-    uint32_t process[TRACE_PROCESSES_MAX]; /* pids that spans name; span_record.process is index + 1 */
+    uint32_t
+        process[TRACE_PROCESSES_MAX]; /* pids that spans name; span_record.process is index + 1 */
     unsigned processes;
     bool by_process;  /* correlations count per process */
     size_t spans_all; /* ever added */

@@ -21,7 +21,7 @@ struct reader {
     const char *rest; /* of the block at hand */
     size_t rest_size, block_size;
     struct error *e;
-    int top;               /* folder that all goes into */
+    int top; /* folder that all goes into */
     uint64_t bytes, entries;
     struct str name, link; /* of a header before the entry's own; empty: none */
     bool ended;            /* no byte more */
@@ -212,8 +212,8 @@ static int make(struct reader *r, char type, const char *name, const char *link,
     } else if (last[0] && type == '2') {
         unlinkat(folder, last, 0);
         if (*link && symlinkat(link, folder, last))
-            status = error_errno(r->e, "cannot unpack \"%s\" of \"%s\"", name,
-                                 source_path(r->source));
+            status =
+                error_errno(r->e, "cannot unpack \"%s\" of \"%s\"", name, source_path(r->source));
     } else if (last[0] && type == '1') {
         make_name(r, folder, last, link);
     }
@@ -232,9 +232,9 @@ static void read_pax(struct reader *r, const char *text, size_t size)
             return;
         const char *key = end + 1;
         size_t len = n - used - 2; /* without blank and newline */
-        struct str *to = len > 5 && !memcmp(key, "path=", 5)        ? &r->name
+        struct str *to = len > 5 && !memcmp(key, "path=", 5)       ? &r->name
                          : len > 9 && !memcmp(key, "linkpath=", 9) ? &r->link
-                                                                    : NULL;
+                                                                   : NULL;
         size_t skip = to == &r->name ? 5 : 9;
         if (to) {
             str_reset(to);

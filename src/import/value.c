@@ -210,7 +210,8 @@ int value_read(struct values *v, struct source *source, const struct value **ret
     scan_init(&scan, source, &why);
     *ret = build(v, &scan);
     if (!*ret && v->full)
-        error_set(&why, STATUS_INPUT, "\"%s\": too deep or too large to be such a dump", source_path(source));
+        error_set(&why, STATUS_INPUT, "\"%s\": too deep or too large to be such a dump",
+                  source_path(source));
     if (*ret && scan_next(&scan) != SCAN_END && !why.status)
         scan_wrong(&scan, "the end of the file");
     scan_clear(&scan);

@@ -14,11 +14,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum value_kind { VALUE_NULL, VALUE_BOOL, VALUE_INT, VALUE_NUMBER, VALUE_TEXT, VALUE_LIST, VALUE_DICT };
+enum value_kind {
+    VALUE_NULL,
+    VALUE_BOOL,
+    VALUE_INT,
+    VALUE_NUMBER,
+    VALUE_TEXT,
+    VALUE_LIST,
+    VALUE_DICT
+};
 
 struct value {
-    uint8_t kind; /* enum value_kind */
-    uint8_t mark; /* for the builder */
+    uint8_t kind;        /* enum value_kind */
+    uint8_t mark;        /* for the builder */
     uint32_t count, cap; /* of items; of a dict: keys and values alternate */
     union {
         int64_t integer; /* also of a bool */
@@ -35,7 +43,7 @@ struct value {
 struct values {
     void *chunk; /* owned, linked */
     size_t used, size, total;
-    bool full;   /* beyond VALUES_BYTES_MAX or out of memory */
+    bool full; /* beyond VALUES_BYTES_MAX or out of memory */
 };
 void values_clear(struct values *v);
 /* Forgets all values; keeps some memory for the next. */

@@ -13,7 +13,9 @@ static const struct {
     size_t size;
     const char *how;
 } rows[] = {
-    {MAGIC("\xfd" "7zXZ\0"), "is compressed by xz: unpack it first (xz -dk)"},
+    {MAGIC("\xfd"
+           "7zXZ\0"),
+     "is compressed by xz: unpack it first (xz -dk)"},
     {MAGIC("\x28\xb5\x2f\xfd"), "is compressed by zstd: unpack it first (zstd -dk)"},
     {MAGIC("\x04\x22\x4d\x18"), "is compressed by lz4: unpack it first (lz4 -dk)"},
     {MAGIC("7z\xbc\xaf\x27\x1c"), "is a 7z archive: unpack it (7z x) and give the files in it"},
@@ -38,10 +40,12 @@ const char *wrapped_how(const char *path, const char *head, size_t size)
     if (untar_recognise(head, size))
         return "is a tar archive: unpack it (tar -xf) and give the files in it";
     if (memmem(head, size < 200 ? size : 200, "-chakra.", 8))
-        return "is an execution trace of PyTorch, which tells no times of a device: give the profiler's "
+        return "is an execution trace of PyTorch, which tells no times of a device: give the "
+               "profiler's "
                "(torch.profiler's export_chrome_trace)";
     /* its format is not public; an export by such a name is one */
-    if ((ends(path, ".nsys-rep") || ends(path, ".qdrep")) && !(size >= 6 && !memcmp(head, "SQLite", 6)))
+    if ((ends(path, ".nsys-rep") || ends(path, ".qdrep")) &&
+        !(size >= 6 && !memcmp(head, "SQLite", 6)))
         return "is a report of Nsight Systems itself: export it first (nsys export --type sqlite)";
     return NULL;
 }

@@ -6,8 +6,8 @@
 void account_init(struct account *a, uint32_t accelerator, int64_t window_ns,
                   struct account_sink sink)
 {
-    *a = (struct account){.sink = sink, .window_ns = window_ns, .at = INT64_MIN,
-                          .accelerator = accelerator};
+    *a = (struct account){
+        .sink = sink, .window_ns = window_ns, .at = INT64_MIN, .accelerator = accelerator};
 }
 
 void account_begin(struct account *a, int64_t t)
@@ -67,9 +67,8 @@ void account_add(struct account *a, int64_t t1, enum state state, const struct s
             int64_t upto = unit_part(ns, seen, left), mine = upto - given;
             given = upto;
             if (mine > 0)
-                add_row(a, &(struct ledger_row){a->window, a->accelerator, workload,
-                                                (uint8_t)state, p->cause, (uint8_t)evidence,
-                                                p->resource, mine});
+                add_row(a, &(struct ledger_row){a->window, a->accelerator, workload, (uint8_t)state,
+                                                p->cause, (uint8_t)evidence, p->resource, mine});
             p->ns -= mine;
         }
         a->at += ns;

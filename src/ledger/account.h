@@ -26,7 +26,7 @@ struct account {
     int64_t window_ns, origin; /* windows begin at origin + n * window_ns */
     int64_t at;                /* all before is booked; INT64_MIN: not begun */
     uint32_t accelerator;
-    int64_t window;            /* start of the open window */
+    int64_t window; /* start of the open window */
     struct ledger_row row[ACCOUNT_ROWS_MAX];
     int count;
     int64_t state_ns[STATE_COUNT]; /* sums over all windows */

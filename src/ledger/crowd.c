@@ -97,8 +97,8 @@ static void hide_in_network(struct shares *s)
     uint32_t peer;
     if (!shares_mostly(s, CAUSE_NETWORK, 0, &peer))
         return;
-    int64_t hidden = shares_take(s, CAUSE_PREPARE, INT64_MAX) +
-                     shares_take(s, CAUSE_CPU_STARVED, INT64_MAX);
+    int64_t hidden =
+        shares_take(s, CAUSE_PREPARE, INT64_MAX) + shares_take(s, CAUSE_CPU_STARVED, INT64_MAX);
     shares_add(s, CAUSE_NETWORK, peer, hidden);
 }
 
@@ -111,10 +111,9 @@ static void add_relayed(const struct walk *k, const struct thread *x, int64_t ba
     const struct event_wait *last = NULL;
     int64_t ns = 0;
     for (size_t i = waits_after(ws, t0); i <= ws->count; i++) {
-        const struct event_wait *w =
-            i < ws->count && ws->item[i].t_out < t1 ? &ws->item[i] : NULL;
-        if (w && (!threads_channel_known(k->threads, w->channel) ||
-                  walk_direct(k, x, w) != CAUSE_NONE))
+        const struct event_wait *w = i < ws->count && ws->item[i].t_out < t1 ? &ws->item[i] : NULL;
+        if (w &&
+            (!threads_channel_known(k->threads, w->channel) || walk_direct(k, x, w) != CAUSE_NONE))
             continue;
         if (last && (!w || w->channel != last->channel)) {
             struct shares parts = {.count = 0};

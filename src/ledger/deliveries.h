@@ -33,9 +33,8 @@ void deliveries_update(struct makers *ms, const struct thread *th, const struct 
  * next of `m`, in the order in which it was taken. `fresh`: m's newest delivery woke it at t1.
  * Returns the number.
  */
-int deliveries_unnoticed(struct makers *ms, struct made_by *m, int64_t from, int64_t t0,
-                         int64_t t1, bool fresh,
-                         struct taken taken[DELIVERIES_TAKEN_MAX]);
+int deliveries_unnoticed(struct makers *ms, struct made_by *m, int64_t from, int64_t t0, int64_t t1,
+                         bool fresh, struct taken taken[DELIVERIES_TAKEN_MAX]);
 /* The same where nothing is waited for: what is known to be taken by `until`. */
 int deliveries_known(struct makers *ms, int64_t from, int64_t until,
                      struct taken taken[DELIVERIES_TAKEN_MAX]);

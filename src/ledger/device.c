@@ -18,7 +18,8 @@
 
 void device_init(struct device *d, uint32_t number)
 {
-    *d = (struct device){.number = number, .pending_launch = INT64_MIN, .longest_window = INT64_MIN};
+    *d =
+        (struct device){.number = number, .pending_launch = INT64_MIN, .longest_window = INT64_MIN};
     timeline_init(&d->timeline);
 }
 
@@ -69,8 +70,7 @@ static struct steps *stepper_of(struct device *d, uint32_t tid)
             return d->stepper[i];
     if (d->steppers == STEPPERS_MAX || !d->log)
         return NULL;
-    struct steps *s = steps_new(d->threads, d->names, d->log, tid, d->number,
-                                device_taken(d));
+    struct steps *s = steps_new(d->threads, d->names, d->log, tid, d->number, device_taken(d));
     if (s)
         d->stepper[d->steppers++] = s;
     return s;
@@ -95,11 +95,15 @@ bool device_call(struct device *d, const struct event_call *e)
     bool ends = e->kind == CALL_SYNC || e->kind == CALL_COPY;
     if (!ends || d->pending_launch == INT64_MIN || e->t1 < d->pending_launch)
         return true;
-    struct event_span span = {.t0 = d->pending_launch, .t1 = e->t1,
-                              .launch_t0 = d->pending_launch, .launch_t1 = d->pending_launch_end,
-                              .device = d->number, .pid = e->pid, .tid = e->tid,
-                              .kind = e->kind == CALL_COPY && d->pending_launch == e->t0
-                                          ? SPAN_COPY : SPAN_COMPUTE};
+    struct event_span span = {
+        .t0 = d->pending_launch,
+        .t1 = e->t1,
+        .launch_t0 = d->pending_launch,
+        .launch_t1 = d->pending_launch_end,
+        .device = d->number,
+        .pid = e->pid,
+        .tid = e->tid,
+        .kind = e->kind == CALL_COPY && d->pending_launch == e->t0 ? SPAN_COPY : SPAN_COMPUTE};
     d->pending_launch = INT64_MIN;
     d->calls_only = true;
     return timeline_push(&d->timeline, &span);
@@ -184,8 +188,8 @@ static void keep_chain(struct device *d, const struct gap *gap)
     late_tell(&links, &late, d->names);
     int most = shares_largest(&parts);
     d->longest_window = d->account.window;
-    d->longest = (struct chain_example){.t0 = gap->t0, .ns = ns, .accelerator = d->number,
-                                        .count = links.count};
+    d->longest = (struct chain_example){
+        .t0 = gap->t0, .ns = ns, .accelerator = d->number, .count = links.count};
     if (most >= 0) {
         d->longest.cause = parts.part[most].cause;
         d->longest.resource = parts.part[most].resource;
@@ -194,7 +198,8 @@ static void keep_chain(struct device *d, const struct gap *gap)
 }
 
 /* Why parts of a gap have no known cause. */
-static void count_unexplained(struct device *d, const struct gap *gap, const struct event_span *next)
+static void count_unexplained(struct device *d, const struct gap *gap,
+                              const struct event_span *next)
 {
     int64_t late = gap->thread && d->threads->foreign ? foreign_late(gap) : 0;
     d->sums.orphan_ns += gap->thread ? 0 : gap->t1 - gap->t0;
@@ -211,8 +216,12 @@ static void keep_comm(struct device *d, int64_t t0, int64_t ns)
     if (!d->timeline.comm_resource || ns < CHAIN_MIN_NS || ns <= d->longest.ns)
         return;
     d->longest_window = d->account.window;
-    d->longest = (struct chain_example){.t0 = t0, .ns = ns, .accelerator = d->number, .count = 1,
-                                        .cause = CAUSE_COLLECTIVE, .resource = d->timeline.comm_resource};
+    d->longest = (struct chain_example){.t0 = t0,
+                                        .ns = ns,
+                                        .accelerator = d->number,
+                                        .count = 1,
+                                        .cause = CAUSE_COLLECTIVE,
+                                        .resource = d->timeline.comm_resource};
     struct chain_link *l = &d->longest.links[0];
     str_copy(l->who, sizeof(l->who), intern_text(d->names, d->timeline.comm_resource));
     snprintf(l->did, sizeof(l->did), "communicated, and nothing computed meanwhile, for %s",
@@ -244,8 +253,11 @@ static void book_held(struct device *d, int64_t t0, int64_t t1, const struct eve
     if (!th) /* nothing was ever launched: the process's main thread */
         th = threads_find(d->threads, pid);
     bool launched = next && next->launch_t0;
-    struct gap gap = {.t0 = t0, .t1 = t1, .launch_t0 = launched ? next->launch_t0 : t1,
-                      .launch_t1 = launched ? next->launch_t1 : t1, .thread = th,
+    struct gap gap = {.t0 = t0,
+                      .t1 = t1,
+                      .launch_t0 = launched ? next->launch_t0 : t1,
+                      .launch_t1 = launched ? next->launch_t1 : t1,
+                      .thread = th,
                       .waits_seen = d->waits_seen};
     gap.ended_by_copy_call = next && next->kind == SPAN_COPY && next->host_copy && next->pageable;
     keep_chain(d, &gap);
@@ -256,7 +268,8 @@ static void book_held(struct device *d, int64_t t0, int64_t t1, const struct eve
     d->sums.gaps++;
     d->sums.gap_ns += t1 - t0;
     count_unexplained(d, &gap, next);
-    account_add(&d->account, t1, STATE_WAIT, &parts, pid, d->calls_only ? EVIDENCE_BOUND : evidence);
+    account_add(&d->account, t1, STATE_WAIT, &parts, pid,
+                d->calls_only ? EVIDENCE_BOUND : evidence);
 }
 
 static void book_idle(struct device *d, int64_t t0, int64_t t1, const struct event_span *next)
@@ -319,8 +332,7 @@ static void on_walked(void *arg, const struct event_span *span, int64_t adds)
         if (span->pageable) {
             d->sums.pageable_bytes += span->bytes;
             d->sums.pageable_copies++;
-            d->sums.pageable_copy_ns =
-                admit_sum(d->sums.pageable_copy_ns, span->t1 - span->t0);
+            d->sums.pageable_copy_ns = admit_sum(d->sums.pageable_copy_ns, span->t1 - span->t0);
         } else {
             d->sums.pinned_bytes += span->bytes;
             if (span->bytes >= LARGE_COPY) {

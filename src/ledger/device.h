@@ -31,7 +31,7 @@ struct device_sums {
     uint64_t gaps;
     uint64_t large_bytes; /* of copies from and to pinned memory that tell the speed of the link */
     int64_t large_ns;     /* their durations */
-    int64_t orphan_ns;     /* gaps before work that no thread is known to have launched */
+    int64_t orphan_ns;    /* gaps before work that no thread is known to have launched */
     /* of a foreign trace: */
     int64_t late_ns;       /* launched work did not begin ... */
     int64_t late_first_ns; /* ... the first that is told of its stream */
@@ -60,7 +60,7 @@ struct device {
     size_t hold_count, hold_cap;
     struct unseen *unseen; /* owned; sorted by t0 */
     size_t unseen_count, unseen_cap;
-    uint32_t launcher; /* the thread that launched last */
+    uint32_t launcher;                   /* the thread that launched last */
     struct steps *stepper[STEPPERS_MAX]; /* owned; one per launching thread */
     int steppers;
     struct chain_example longest; /* of the window that is open */

@@ -42,8 +42,8 @@ struct channel {
 struct flow {
     struct kept kept[KEPT]; /* a ring */
     uint64_t count;
-    int64_t at;                 /* up to here `beside` is complete */
-    struct crowd found[READERS]; /* waits, by how many others waited when they began */
+    int64_t at;                   /* up to here `beside` is complete */
+    struct crowd found[READERS];  /* waits, by how many others waited when they began */
     struct crowd beside[READERS]; /* time, by how many others waited; the waits that ended then */
     struct channel channel[CHANNELS];
     double first_ns, transfer_ns;
@@ -163,8 +163,9 @@ static double grows(const struct crowd list[READERS], bool bytes)
     if (!few_and_many(list, &few, &many))
         return NAN;
     const struct crowd *a = &list[few], *b = &list[many];
-    double times = b->ns / a->ns * (bytes ? (double)a->bytes / (double)b->bytes
-                                          : (double)a->waits / (double)b->waits);
+    double times =
+        b->ns / a->ns *
+        (bytes ? (double)a->bytes / (double)b->bytes : (double)a->waits / (double)b->waits);
     return log(times) / log((double)(many + 1) / (double)(few + 1));
 }
 

@@ -8,8 +8,8 @@
 struct explaining {
     const struct thread *th;
     struct shares *out;
-    int64_t own;      /* operators and the thread's own code */
-    int64_t longest;  /* the longest piece in one operator ... */
+    int64_t own;         /* operators and the thread's own code */
+    int64_t longest;     /* the longest piece in one operator ... */
     uint32_t longest_op; /* ... and its name */
 };
 
@@ -88,7 +88,8 @@ static void take_launch(struct explaining *x, const struct gap *gap, int64_t lau
 }
 
 /* Launched work did not begin; and where the thread was in a call that awaits the device, that. */
-static void tell_late(struct walk_links *links, const struct gap *gap, const struct intern *names, int64_t late)
+static void tell_late(struct walk_links *links, const struct gap *gap, const struct intern *names,
+                      int64_t late)
 {
     char time[32];
     struct chain_link *l = &links->link[links->count++];
@@ -98,10 +99,12 @@ static void tell_late(struct walk_links *links, const struct gap *gap, const str
              unit_format_ns(time, sizeof(time), late));
     for (size_t i = ops_after(o, gap->t1 - late); i < o->count && o->item[i].t0 < gap->t1; i++) {
         const struct op_piece *p = &o->item[i];
-        int64_t a = p->t0 > gap->t1 - late ? p->t0 : gap->t1 - late, b = p->t1 < gap->t1 ? p->t1 : gap->t1;
+        int64_t a = p->t0 > gap->t1 - late ? p->t0 : gap->t1 - late,
+                b = p->t1 < gap->t1 ? p->t1 : gap->t1;
         if (!p->awaits_device || (b - a) * 2 < late)
             continue;
-        snprintf(l->did, sizeof(l->did), "launched work that did not begin, and was in %.48s for %s",
+        snprintf(l->did, sizeof(l->did),
+                 "launched work that did not begin, and was in %.48s for %s",
                  p->resource ? intern_text(names, p->resource) : "the next launch",
                  unit_format_ns(time, sizeof(time), b - a));
         return;
@@ -189,8 +192,8 @@ int64_t foreign_awaited(const struct threads *threads, int64_t t0, int64_t t1)
         const struct thread *th = threads->list[k];
         const struct ops *o = &th->ops[OP_CALL];
         struct awaiting w = {threads, th};
-        for (size_t i = th->launches ? ops_after(o, t0) : o->count; i < o->count && o->item[i].t0 < t1;
-             i++) {
+        for (size_t i = th->launches ? ops_after(o, t0) : o->count;
+             i < o->count && o->item[i].t0 < t1; i++) {
             const struct op_piece *p = &o->item[i];
             int64_t a = p->t0 > t0 ? p->t0 : t0, b = p->t1 < t1 ? p->t1 : t1;
             if (p->awaits_device && a < b)

@@ -35,7 +35,7 @@ struct explaining {
     const struct thread *th;
     int64_t a, b; /* the part of the gap before the launch */
     int64_t cpu;
-    bool starting; /* before the first launch ever */
+    bool starting;       /* before the first launch ever */
     struct group *group; /* GROUPS_MAX of them */
     int groups;
     int64_t nobody;
@@ -202,7 +202,8 @@ static bool child_ended(const struct explaining *x, const struct event_wait *w)
     for (size_t i = 0; i < x->walk.threads->count; i++) {
         const struct thread *y = x->walk.threads->list[i];
         if (y->tid == y->tgid && y->parent_tgid == x->th->tgid && !y->alive &&
-            y->start < x->gap->t0 && y->exit > w->t_out && y->exit < w->t_wake + EXIT_NS && y->exit < x->gap->t1)
+            y->start < x->gap->t0 && y->exit > w->t_out && y->exit < w->t_wake + EXIT_NS &&
+            y->exit < x->gap->t1)
             return true;
     }
     return false;
@@ -234,7 +235,8 @@ static int64_t last_fork(const struct explaining *x)
     int64_t last = x->a;
     for (size_t i = 0; i < x->walk.threads->count; i++) {
         const struct thread *y = x->walk.threads->list[i];
-        if (y->tid == y->tgid && y->parent_tgid == x->th->tgid && y->start > last && y->start <= x->b)
+        if (y->tid == y->tgid && y->parent_tgid == x->th->tgid && y->start > last &&
+            y->start <= x->b)
             last = y->start;
     }
     return last;

@@ -16,9 +16,9 @@
 struct gap {
     int64_t t0, t1;
     int64_t launch_t0, launch_t1; /* of the activity that ended it; t1 if nobody launched */
-    const struct thread *thread; /* the launching thread; NULL unknown */
-    bool ended_by_copy_call;    /* the launch is a copy of pageable memory */
-    bool waits_seen;            /* false: no source watches the threads: only calls are known */
+    const struct thread *thread;  /* the launching thread; NULL unknown */
+    bool ended_by_copy_call;      /* the launch is a copy of pageable memory */
+    bool waits_seen;              /* false: no source watches the threads: only calls are known */
 };
 
 /* The parts add up to t1 - t0. `links`, unless NULL, receives the chain in words. */

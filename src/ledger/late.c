@@ -35,8 +35,8 @@ static void took_own(struct looking *l, int64_t t0, int64_t t1)
         const struct event_call *c = &cs->item[i];
         int64_t ns = overlap(c->t0, c->t1, t0, t1);
         ns = ns < t1 - t0 - in_calls ? ns : t1 - t0 - in_calls;
-        shares_add(l->did,
-                   c->kind == CALL_SYNC ? CAUSE_NONE : call_cause((enum call_kind)c->kind), 0, ns);
+        shares_add(l->did, c->kind == CALL_SYNC ? CAUSE_NONE : call_cause((enum call_kind)c->kind),
+                   0, ns);
         in_calls += ns > 0 ? ns : 0;
     }
     shares_add(l->did, CAUSE_HOST, 0, t1 - t0 - in_calls);
@@ -48,7 +48,8 @@ static bool took_delivery(struct looking *l, const struct event_wait *w, int64_t
 {
     struct shares parts;
     shares_clear(&parts);
-    const struct thread *by = w->flags & WAIT_WAKER_IRQ ? NULL : threads_find(l->threads, w->waker_tid);
+    const struct thread *by =
+        w->flags & WAIT_WAKER_IRQ ? NULL : threads_find(l->threads, w->waker_tid);
     if (!by || !walk_delivery(&l->walk, l->threads, by, w->t_wake, &parts) ||
         talk(&parts) * 2 >= shares_total(&parts) - shares_of(&parts, CAUSE_CPU_STARVED))
         return false;
@@ -115,7 +116,8 @@ static void find_windows(struct threads *threads, const struct intern *names, co
                          struct windows *ret)
 {
     struct shares other;
-    struct looking l = {.threads = threads, .y = gap->thread, .a = gap->t0, .b = gap->t1, .did = &other};
+    struct looking l = {
+        .threads = threads, .y = gap->thread, .a = gap->t0, .b = gap->t1, .did = &other};
     const struct waits *ws = &gap->thread->waits;
     shares_clear(&other);
     walk_init(&l.walk, threads, names, gap->thread);
@@ -163,7 +165,8 @@ static uint32_t peer_of(const struct shares *parts)
     const struct share *most = NULL;
     for (int i = 0; i < parts->count; i++) {
         const struct share *p = &parts->part[i];
-        if ((p->cause == CAUSE_NETWORK || p->cause == CAUSE_LATE_PEER) && (!most || p->ns > most->ns))
+        if ((p->cause == CAUSE_NETWORK || p->cause == CAUSE_LATE_PEER) &&
+            (!most || p->ns > most->ns))
             most = p;
     }
     return most ? most->resource : 0;
@@ -190,7 +193,8 @@ void late_explain(struct threads *threads, const struct intern *names, const str
     ret->rank = NULL;
     ret->ns = 0;
     shares_clear(&ret->did);
-    if (!gap->thread || !threads->joined.count || shares_of(parts, CAUSE_NETWORK) + late < LATE_MIN_NS)
+    if (!gap->thread || !threads->joined.count ||
+        shares_of(parts, CAUSE_NETWORK) + late < LATE_MIN_NS)
         return;
     find_windows(threads, names, gap, &ws);
     find(threads, names, gap->thread, &ws, ret);

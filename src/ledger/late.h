@@ -13,9 +13,10 @@
 #include "ledger/gap.h"
 
 struct late {
-    const struct thread *rank; /* the launching thread of the rank that came last; NULL: none known */
-    int64_t ns;                /* of the gap in which it had not come */
-    struct shares did;         /* adds up to ns; CAUSE_NONE: its device computed */
+    const struct thread
+        *rank;         /* the launching thread of the rank that came last; NULL: none known */
+    int64_t ns;        /* of the gap in which it had not come */
+    struct shares did; /* adds up to ns; CAUSE_NONE: its device computed */
 };
 
 /* Of the parts of a gap that was spent on ranks, what the last of them was late becomes `late-peer`;

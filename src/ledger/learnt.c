@@ -50,7 +50,8 @@ void learnt_thread(struct learnt *l, const struct threads *threads, const struct
     const struct thread *parent = threads_find(threads, parent_pid);
     if (!parent || !parent->launches || parent->first_launch > e->t)
         return;
-    if (e->change == THREAD_EXIT && x && x->start != INT64_MIN && e->t - x->start > WORKER_LIFE_NS) {
+    if (e->change == THREAD_EXIT && x && x->start != INT64_MIN &&
+        e->t - x->start > WORKER_LIFE_NS) {
         l->ended = true;
     } else if (e->change == THREAD_START && l->ended) {
         l->restarts++;
@@ -70,7 +71,8 @@ static void learn_flow(struct learnt_resource *r, const struct event_wait *w)
 
 void learnt_wait(struct learnt *l, const struct threads *threads, const struct event_wait *w)
 {
-    bool reads = w->target == TARGET_FILE || w->target == TARGET_FAULT || w->target == TARGET_SOCKET;
+    bool reads =
+        w->target == TARGET_FILE || w->target == TARGET_FAULT || w->target == TARGET_SOCKET;
     const struct thread *th = threads_find(threads, w->tid);
     l->sampled |= (w->flags & WAIT_SAMPLED) != 0;
     l->launches |= th && th->job && th->launches && th->first_launch <= w->t_out;
@@ -82,9 +84,7 @@ void learnt_wait(struct learnt *l, const struct threads *threads, const struct e
     if (!r->reads && !r->writes)
         r->first = w->t_out;
     r->last = w->t_wake;
-    r->kind = w->target == TARGET_SOCKET       ? "peer"
-              : (w->flags & WAIT_REMOTE_FS) ? "remote"
-                                            : "disk";
+    r->kind = w->target == TARGET_SOCKET ? "peer" : (w->flags & WAIT_REMOTE_FS) ? "remote" : "disk";
     if (reads) {
         if (th->launches)
             l->own_read_ns = admit_sum(l->own_read_ns, w->t_wake - w->t_out);
@@ -106,7 +106,7 @@ struct telling {
     void *arg;
     int rc; /* the first failure */
     bool sampled;
-    bool own_reads; /* launching threads read their data themselves */
+    bool own_reads;    /* launching threads read their data themselves */
     uint32_t restarts; /* of children, where samples do not show who delivers; else 0 */
 };
 
@@ -258,11 +258,11 @@ static void tell_loader(struct telling *t, struct device *const *devices, int co
     tell(t, "loader", "", "awaited", (double)most.awaited, "count");
 }
 
-int learnt_facts(const struct learnt *l, const struct intern *names,
-                 struct device *const *devices, int count, fact_fn fn, void *arg)
+int learnt_facts(const struct learnt *l, const struct intern *names, struct device *const *devices,
+                 int count, fact_fn fn, void *arg)
 {
-    struct telling t = {fn, arg, 0, l->sampled, l->own_read_ns >= OWN_READ_MIN_NS,
-                        l->sampled ? l->restarts : 0};
+    struct telling t = {
+        fn, arg, 0, l->sampled, l->own_read_ns >= OWN_READ_MIN_NS, l->sampled ? l->restarts : 0};
     for (size_t i = 0; i < l->count; i++)
         tell_resource(&t, &l->resource[i], intern_text(names, l->resource[i].resource));
     for (int i = 0; i < count; i++)

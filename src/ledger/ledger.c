@@ -19,8 +19,8 @@ struct ledger {
     struct ledger_options o;
     struct threads threads;
     struct device *device[LEDGER_DEVICES_MAX]; /* owned */
-    int64_t origin;  /* when the first device was taken; INT64_MAX: none yet */
-    int64_t booked;  /* all before is booked */
+    int64_t origin; /* when the first device was taken; INT64_MAX: none yet */
+    int64_t booked; /* all before is booked */
     int64_t trimmed;
     bool begun, waits_seen, calls_only;
     uint64_t lost;

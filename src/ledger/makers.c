@@ -117,8 +117,7 @@ static bool only_helped(const struct makers *ms, const struct thread *th, uint32
     if (answered || known_maker(ms, key))
         return answered;
     return w->t_wake - w->t_out < LOADER_NS ||
-           (ms->launches &&
-            !launches_between(ms->launches, th, began(m->thread, m), w->t_wake));
+           (ms->launches && !launches_between(ms->launches, th, began(m->thread, m), w->t_wake));
 }
 
 /* A thread of this process may only hand on what a child process made: the wait of it that the

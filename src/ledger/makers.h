@@ -40,7 +40,7 @@ struct makers {
     struct threads *threads; /* borrowed, as the next three */
     const struct intern *names;
     struct replay_log *log;
-    const struct launches *launches; /* of the launching thread; NULL: not known */
+    const struct launches *launches;   /* of the launching thread; NULL: not known */
     int consumer;                      /* of the log */
     struct made_by *maker[MAKERS_MAX]; /* owned */
     int count;

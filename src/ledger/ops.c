@@ -22,7 +22,8 @@ bool ops_push(struct ops *o, const struct event_op *e)
         return true;
     if (!mem_grow((void **)&o->item, &o->cap, o->count + 1, sizeof(*o->item)))
         return false;
-    o->item[o->count++] = (struct op_piece){t0, e->t1, e->resource, e->cause, e->awaits_device, e->loads};
+    o->item[o->count++] =
+        (struct op_piece){t0, e->t1, e->resource, e->cause, e->awaits_device, e->loads};
     return true;
 }
 

@@ -20,7 +20,7 @@ struct op_piece {
 };
 
 struct ops {
-    struct op_piece *item; /* owned */
+    struct op_piece *item;    /* owned */
     size_t first, count, cap; /* live: item[first .. count) */
 };
 

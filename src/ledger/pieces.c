@@ -61,8 +61,9 @@ static const struct event_wait *reads_on(const struct going *g, const struct eve
         w->t_out - before->t_in - without > reading_cpu(before, w))
         return NULL;
     enum cause c = walk_direct(g->k, g->x, w);
-    return (c == CAUSE_STORAGE || c == CAUSE_NETWORK) && walk_direct(g->k, g->x, before) == c ? w
-                                                                                                : NULL;
+    return (c == CAUSE_STORAGE || c == CAUSE_NETWORK) && walk_direct(g->k, g->x, before) == c
+               ? w
+               : NULL;
 }
 
 void pieces_of(const struct walk *k, const struct thread *x, int64_t t0, int64_t t1, piece_fn fn,

@@ -17,9 +17,9 @@
 #define PIECES_HIDDEN_NS (2 * NS_PER_MS)
 
 struct piece {
-    int64_t ns;       /* positive */
-    bool cpu;         /* on a core, for itself; cause and resource do not count */
-    uint8_t cause;    /* enum cause; CAUSE_NONE: a wait that another thread ended, or could have */
+    int64_t ns;    /* positive */
+    bool cpu;      /* on a core, for itself; cause and resource do not count */
+    uint8_t cause; /* enum cause; CAUSE_NONE: a wait that another thread ended, or could have */
     uint32_t resource;
     const struct event_wait *wait; /* the wait it is part of; NULL: none */
 };

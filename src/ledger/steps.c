@@ -43,9 +43,11 @@ struct steps *steps_new(struct threads *threads, const struct intern *names, str
     s->step = (struct replay_step){.t0 = origin, .t1 = origin, .delivery = REPLAY_NONE};
     s->open = true; /* up to the first delivery: workers are being made */
     s->consumer = log ? replay_consumer(log, tid, device) : -1;
-    s->makers =
-        (struct makers){.threads = threads, .names = names, .log = log,
-                        .launches = &s->launches, .consumer = s->consumer};
+    s->makers = (struct makers){.threads = threads,
+                                .names = names,
+                                .log = log,
+                                .launches = &s->launches,
+                                .consumer = s->consumer};
     return s;
 }
 
@@ -102,7 +104,8 @@ static void step_on(struct steps *s, const struct thread *th, const struct taken
 /* The waits from w on that no driver call of the thread separates: one fetching of a batch. */
 struct fetch {
     const struct event_wait *first, *last;
-    const struct event_wait *handed; /* the wait that the loader which woke it last ended first: what
+    const struct event_wait
+        *handed;        /* the wait that the loader which woke it last ended first: what
                                       * follows is the unpacking, the thread's own time */
     struct made_by *by; /* of the last delivery; NULL: none came from a loader */
     bool fresh;         /* its newest delivery woke the thread */
@@ -116,8 +119,7 @@ static void take(struct steps *s, const struct thread *th, const struct fetch *f
     struct taken taken[DELIVERIES_TAKEN_MAX];
     deliveries_update(&s->makers, th, &s->launches, t1);
     int count =
-        deliveries_unnoticed(&s->makers, f->by, s->open ? s->step.t1 : t0, t0, t1,
-                                     f->fresh, taken);
+        deliveries_unnoticed(&s->makers, f->by, s->open ? s->step.t1 : t0, t0, t1, f->fresh, taken);
     if (s->open)
         step_on(s, th, taken, count);
     end_step(s, th, t0);
@@ -181,7 +183,8 @@ static void cut_at_syncs(struct steps *s, const struct thread *th, int64_t until
     }
 }
 
-#define FETCH_WAITS 4096 /* at most: a thread that waits all the time would be looked through for ever */
+#define FETCH_WAITS                                                                                \
+    4096 /* at most: a thread that waits all the time would be looked through for ever */
 
 static struct fetch fetch_from(struct steps *s, const struct thread *th, size_t i)
 {

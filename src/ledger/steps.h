@@ -23,8 +23,8 @@ struct steps_totals {
 };
 
 /* origin: when the device was taken. */
-struct steps *steps_new(struct threads *threads, const struct intern *names,
-                        struct replay_log *log, uint32_t tid, uint32_t device, int64_t origin);
+struct steps *steps_new(struct threads *threads, const struct intern *names, struct replay_log *log,
+                        uint32_t tid, uint32_t device, int64_t origin);
 void steps_free(struct steps *s);
 uint32_t steps_tid(const struct steps *s);
 /* A span that this thread launched was walked; `adds` as in timeline.h. */

@@ -141,9 +141,8 @@ static bool remember_socket(struct threads *t, const struct event_wait *e)
 {
     const struct event_closed so_far = {e->t_in, e->channel, e->resource, e->rx_bytes, e->tx_bytes};
     uint64_t index;
-    return threads_closed(t, &so_far) &&
-           (!map_get(&t->sockets, e->channel, &index) ||
-            remember_end(t, t->totals[index].end, e->tgid));
+    return threads_closed(t, &so_far) && (!map_get(&t->sockets, e->channel, &index) ||
+                                          remember_end(t, t->totals[index].end, e->tgid));
 }
 
 bool threads_launch(struct threads *t, struct thread *th)

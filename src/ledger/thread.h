@@ -25,7 +25,7 @@ struct wake {
 
 /* A queue that grows at its end and is forgotten from its start. */
 struct waits {
-    struct event_wait *item; /* owned; sorted by t_in */
+    struct event_wait *item;  /* owned; sorted by t_in */
     size_t first, count, cap; /* live: item[first .. count) */
 };
 struct wakes {
@@ -56,19 +56,19 @@ struct thread {
 struct threads {
     struct thread **list; /* owned */
     size_t count, cap;
-    struct map by_tid;   /* tid -> index + 1 of the newest thread with that number */
-    struct map sockets;  /* channel -> index of totals */
+    struct map by_tid;  /* tid -> index + 1 of the newest thread with that number */
+    struct map sockets; /* channel -> index of totals */
     struct socket_total {
         uint64_t rx, tx;
         uint32_t end[2]; /* the first two processes that waited on it; 0 none yet */
-    } *totals; /* owned */
+    } * totals;          /* owned */
     size_t total_count, total_cap;
     struct map peer_rx, peer_tx; /* resource -> bytes over all connections to it */
-    struct map channels; /* channel -> 1: its holders are known */
-    struct map writers;  /* hash of (channel, tgid) -> 1: that process can write to it */
+    struct map channels;         /* channel -> 1: its holders are known */
+    struct map writers;          /* hash of (channel, tgid) -> 1: that process can write to it */
     struct map joined;    /* tgids of both ends of some connection, the lower one << 32 -> 1 */
     struct map launchers; /* tgid -> tid of the thread of it that launched first */
-    struct map makers;   /* tgid -> tid of the maker << 32 | tid that it hands over to */
+    struct map makers;    /* tgid -> tid of the maker << 32 | tid that it hands over to */
     size_t waits_held;
     uint64_t forgotten; /* waits dropped before their time to stay in bounds */
     bool foreign;       /* a trace tells what threads were in, nothing tells of waits */
@@ -103,7 +103,8 @@ bool threads_writes(const struct threads *t, uint64_t channel, uint32_t tgid);
 /* Totals of a connection, the last that are known. */
 bool threads_closed(struct threads *t, const struct event_closed *e);
 /* Bytes so far with the peer that a wait was on; where it has no name, of that connection. */
-void threads_socket(const struct threads *t, const struct event_wait *w, uint64_t *rx, uint64_t *tx);
+void threads_socket(const struct threads *t, const struct event_wait *w, uint64_t *rx,
+                    uint64_t *tx);
 void threads_trim(struct threads *t, int64_t horizon);
 
 /* Index of the first wait that ends (t_in) after `t`; waits.count if none. */

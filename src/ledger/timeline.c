@@ -74,8 +74,8 @@ static void walk_busy(struct timeline *t, int64_t until, segment_fn fn, void *ar
     }
 }
 
-static void walk_to(struct timeline *t, int64_t until, const struct event_span *next,
-                    segment_fn fn, void *arg)
+static void walk_to(struct timeline *t, int64_t until, const struct event_span *next, segment_fn fn,
+                    void *arg)
 {
     walk_busy(t, until, fn, arg);
     if (t->at < until) {

@@ -40,10 +40,10 @@ typedef void (*walked_fn)(void *arg, const struct event_span *span, int64_t adds
 struct timeline {
     struct event_span *spans; /* owned; not yet walked */
     size_t count, cap;
-    int64_t at;               /* all before is walked; INT64_MIN: not begun */
+    int64_t at; /* all before is walked; INT64_MIN: not begun */
     int64_t busy_until[SEGMENT_CLASSES];
-    uint32_t comm_resource;   /* of the communication that lasts longest */
-    int64_t last_end; /* the latest end of any span pushed; INT64_MIN: none */
+    uint32_t comm_resource; /* of the communication that lasts longest */
+    int64_t last_end;       /* the latest end of any span pushed; INT64_MIN: none */
     int64_t late_ns;
     bool sorted;
 };

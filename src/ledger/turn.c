@@ -95,8 +95,7 @@ static bool same_burst(const struct thread *x, size_t *near, const struct wake *
         return true;
     if (!close && !lock)
         return false;
-    return close ? !fed_between(x, *near, earlier, later)
-                 : !blocked_between(x, *near, earlier->t);
+    return close ? !fed_between(x, *near, earlier, later) : !blocked_between(x, *near, earlier->t);
 }
 
 bool turn_same_burst(const struct thread *x, const struct wake *earlier, const struct wake *later)
@@ -263,8 +262,7 @@ bool turn_find(const struct thread *x, const struct thread *consumer,
     if (i != SIZE_MAX) {
         i = burst_lead(x, consumer, i);
         turn.t1 = burst_begin(x, consumer, i);
-        size_t before =
-            turn.t1 == made ? SIZE_MAX : wake_below(x, consumer, i);
+        size_t before = turn.t1 == made ? SIZE_MAX : wake_below(x, consumer, i);
         i = before == SIZE_MAX ? before : burst_lead(x, consumer, before);
     }
     if (i != SIZE_MAX) {
@@ -301,8 +299,8 @@ int64_t turn_next(const struct thread *x, const struct thread *consumer, int64_t
         const struct wake *w = &x->wakes.item[i];
         if (!goes_to(x, consumer, w) || of_making(x, made, w))
             continue;
-        bool same = (last && turn_same_burst(x, last, w)) ||
-                    (before && turn_same_burst(x, before, w));
+        bool same =
+            (last && turn_same_burst(x, last, w)) || (before && turn_same_burst(x, before, w));
         if (w->t > t && (!same || ++after > BURST_WAKES))
             return w->t;
         before = last;

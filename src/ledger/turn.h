@@ -12,7 +12,7 @@ struct turn {
     int64_t idle_ns; /* the wait for work that ended at t0; 0 if a delivery did */
     bool first;      /* nothing was delivered before; it was made at `born` */
     int64_t born;
-    bool from_start; /* t0 is the start of the thread */
+    bool from_start;   /* t0 is the start of the thread */
     bool from_horizon; /* t0 is where its memory begins: the true start is unknown */
     /* The last wait for whose thing this is, of a thread that hands on what other processes make; NULL:
      * it is none. Its turn began after the last thing of another process. */

@@ -33,7 +33,7 @@ struct making {
     int64_t t0, t1;
     int64_t cpu;
     int64_t brief_cpu, brief_starved; /* in pieces too short to show while bytes are in flight */
-    int64_t nobody; /* waits on a queue or lock with no waker known */
+    int64_t nobody;                   /* waits on a queue or lock with no waker known */
     struct pool pool[POOLS_MAX];
     int pools, pieces;
     enum cause nobody_cause;
@@ -77,9 +77,11 @@ static enum cause socket_cause(const struct walk *k, const struct event_wait *w)
     return in_flight(w, client) ? CAUSE_NETWORK : CAUSE_LATE_PEER;
 }
 
-static bool woken_by_child(const struct walk *k, const struct thread *th, const struct event_wait *w)
+static bool woken_by_child(const struct walk *k, const struct thread *th,
+                           const struct event_wait *w)
 {
-    const struct thread *y = w->flags & WAIT_WAKER_IRQ ? NULL : threads_find(k->threads, w->waker_tid);
+    const struct thread *y =
+        w->flags & WAIT_WAKER_IRQ ? NULL : threads_find(k->threads, w->waker_tid);
     return y && y->job && y->tgid != th->tgid && y->parent_tgid == th->tgid;
 }
 
@@ -139,8 +141,8 @@ static void take_piece(void *arg, const struct piece *p)
     }
     m->brief_starved += p->cause == CAUSE_CPU_STARVED ? brief : 0;
     if (p->cause != CAUSE_NONE) {
-        shares_add(m->out, (enum cause)p->cause,
-                   p->cause == CAUSE_CPU_STARVED ? 0 : p->resource, p->ns);
+        shares_add(m->out, (enum cause)p->cause, p->cause == CAUSE_CPU_STARVED ? 0 : p->resource,
+                   p->ns);
         return;
     }
     struct pool *pool = NULL;
@@ -181,7 +183,8 @@ static void follow(struct walk *k, struct making *m, struct pool *p)
     k->chain[k->depth++] = m->x;
     if (y->tgid == m->x->tgid && y->tgid != k->root->tgid)
         p->last = turn_put(y, m->x, p->last);
-    if (y->tgid == m->x->tgid && y->tgid == k->root->tgid && p->waits > 1) /* a collective's pieces */
+    if (y->tgid == m->x->tgid && y->tgid == k->root->tgid &&
+        p->waits > 1) /* a collective's pieces */
         compose(k, y, p->first > m->t0 ? p->first : m->t0, p->last, &p->parts);
     else if (!walk_turn(k, y, m->x, p->last, &p->parts))
         p->parts.count = 0;
@@ -372,8 +375,7 @@ static void split_startup(struct walk *k, const struct thread *x, const struct t
             usual = q && q->ns < usual ? q->ns : q ? usual : 0;
         }
         if (p->cause == CAUSE_STARTUP || p->cause == CAUSE_CPU_STARVED ||
-            p->cause == CAUSE_CHECKPOINT ||
-            (p->cause == CAUSE_STORAGE && (known || !turns)))
+            p->cause == CAUSE_CHECKPOINT || (p->cause == CAUSE_STORAGE && (known || !turns)))
             continue;
         if (p->ns > usual)
             shares_move(s, (enum cause)p->cause, CAUSE_STARTUP, p->ns - usual);
@@ -507,7 +509,8 @@ static const struct thread *handed_over(const struct walk *k, const struct threa
                                         int64_t *ret_t)
 {
     const struct waits *ws = &k->root->waits;
-    for (size_t i = waits_after(ws, t); i-- > ws->first && t - ws->item[i].t_wake < ANSWER_REACH_NS;) {
+    for (size_t i = waits_after(ws, t);
+         i-- > ws->first && t - ws->item[i].t_wake < ANSWER_REACH_NS;) {
         const struct event_wait *w = &ws->item[i];
         if (w->t_wake > t || w->waker_tgid != x->tgid || w->waker_tid == x->tid ||
             (w->flags & WAIT_WAKER_IRQ))

@@ -39,22 +39,23 @@ struct walk_links {
 struct maker {
     const struct thread *thread; /* NULL: not found */
     const struct thread *hop;    /* whom it woke with it */
-    int64_t t0, t1;  /* the turn */
-    int64_t idle_ns; /* its wait for work before t0 */
-    bool first;      /* its first turn */
-    int64_t born;    /* first: when the thread was made; up to the wait before t0 it started */
-    struct shares parts; /* add up to t1 - t0; of a thread that hands on, to more: see turn.source */
+    int64_t t0, t1;              /* the turn */
+    int64_t idle_ns;             /* its wait for work before t0 */
+    bool first;                  /* its first turn */
+    int64_t born; /* first: when the thread was made; up to the wait before t0 it started */
+    struct shares
+        parts; /* add up to t1 - t0; of a thread that hands on, to more: see turn.source */
 };
 
 struct walk {
     const struct threads *threads;
-    const struct intern *names; /* resources */
-    const struct thread *root;  /* the launching thread */
+    const struct intern *names;                 /* resources */
+    const struct thread *root;                  /* the launching thread */
     const struct thread *chain[WALK_DEPTH_MAX]; /* root first */
     int depth;
     int pieces; /* composed since walk_init or the last delivery: threads can wake each other in webs */
     struct maker maker;
-    int64_t own_cpu; /* of the thread composed last */
+    int64_t own_cpu;          /* of the thread composed last */
     struct walk_links *links; /* wanted where not NULL */
 };
 

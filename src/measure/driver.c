@@ -99,7 +99,8 @@ static const char *reason(uint32_t pid, const char *ring_dir)
         else if (!ringdir_is_probe(probe))
             why = "the job set CUDA_INJECTION64_PATH to another tool; run without it";
         else if (rings_are_gone(ring_dir))
-            why = "the folder that " RING_DIR_ENV " names was emptied or removed while it was in use; leave "
+            why = "the folder that " RING_DIR_ENV
+                  " names was emptied or removed while it was in use; leave "
                   "it alone";
     }
     str_clear(&environment);

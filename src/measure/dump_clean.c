@@ -113,7 +113,8 @@ static void clean_config(const struct str *text, struct str *out)
 static void clean_metadata(const struct str *text, struct str *out)
 {
     char size[64];
-    str_add(out, vm_size_of_metadata(str_text(text), size, sizeof(size)) ? "{\"vmSize\": \"" : "{}");
+    str_add(out,
+            vm_size_of_metadata(str_text(text), size, sizeof(size)) ? "{\"vmSize\": \"" : "{}");
     if (out->len && out->data[out->len - 1] == '"')
         str_addf(out, "%s\"}", size);
     str_add(out, "\n");

@@ -43,9 +43,12 @@ static int64_t unix_now(void)
 
 static int open_recording(struct measure *m, struct error *e)
 {
-    struct record_meta meta = {.title = m->o.title, .version = m->o.version,
-                               .mode = "wait chain", .start_ns = m->start,
-                               .start_unix_ns = unix_now(), .window_ns = NS_PER_S};
+    struct record_meta meta = {.title = m->o.title,
+                               .version = m->o.version,
+                               .mode = "wait chain",
+                               .start_ns = m->start,
+                               .start_unix_ns = unix_now(),
+                               .window_ns = NS_PER_S};
     return record_create(m->o.path, &meta, &m->record, e);
 }
 
@@ -87,7 +90,10 @@ static int open_parts(struct measure *m, struct error *e)
     if (!m->rings)
         return e ? (int)e->status : STATUS_SYSTEM;
     m->log = replay_log_new(0);
-    struct ledger_options lo = {.names = &m->names, .log = m->log, .arg = m, .row = measure_on_row,
+    struct ledger_options lo = {.names = &m->names,
+                                .log = m->log,
+                                .arg = m,
+                                .row = measure_on_row,
                                 .chain = measure_on_chain};
     m->ledger = ledger_new(&lo);
     if (!m->ledger || !m->log)
@@ -159,9 +165,9 @@ static void attach_calls(struct measure *m)
     }
     m->attached = true;
     taken.device.t = measure_now();
-    measure_check(m, record_accelerator(m->record, 0, "attached:0",
-                                        "accelerator (driver calls only)",
-                                        driver_is_simulated(user, path), &m->error));
+    measure_check(m,
+                  record_accelerator(m->record, 0, "attached:0", "accelerator (driver calls only)",
+                                     driver_is_simulated(user, path), &m->error));
     on_event(m, &taken);
 }
 

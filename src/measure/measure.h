@@ -23,8 +23,8 @@
 struct measure;
 
 struct measure_options {
-    const char *path;    /* of the recording */
-    const char *title;   /* the command line, or what is attached to */
+    const char *path;  /* of the recording */
+    const char *title; /* the command line, or what is attached to */
     const char *version;
     const char *origin;  /* --origin: where the data set lives; NULL unknown */
     const char *sim_dir; /* folder of the simulated libraries; NULL: real ones */

@@ -31,23 +31,23 @@ struct measure {
     struct sources sources;
     bool sources_started;
     char ring_dir[64];
-    int ring_lock; /* descriptor; 0: none */
+    int ring_lock;       /* descriptor; 0: none */
     char nvml[PATH_MAX]; /* the simulated library */
     char *env[8];
     int64_t start, committed, delivered, sampled, next;
     bool gives_way;
     int64_t told, tell_every; /* when the sources last told their facts, and until they do again */
-    size_t accelerators; /* written to the recording */
-    uint32_t resources;  /* likewise */
+    size_t accelerators;      /* written to the recording */
+    uint32_t resources;       /* likewise */
     size_t notes;
     struct map workloads; /* pids whose names are written */
     struct replay_cursor cursor[REPLAY_CONSUMERS_MAX];
-    struct map holders;  /* (device, pid) that hold */
-    uint32_t root;       /* the job's first process */
-    bool attached;       /* calls are seen from outside: one made-up device */
+    struct map holders; /* (device, pid) that hold */
+    uint32_t root;      /* the job's first process */
+    bool attached;      /* calls are seen from outside: one made-up device */
     struct driver_looks looks;
-    const char *blind;   /* why devices are not seen at all; NULL: they are */
-    int status;          /* of the recording: the first failure */
+    const char *blind; /* why devices are not seen at all; NULL: they are */
+    int status;        /* of the recording: the first failure */
     struct error error;
 };
 

@@ -65,8 +65,8 @@ static void number_accelerator(struct measure *m, const struct fact *fact)
         if (strcmp(a->uuid, fact->subject))
             continue;
         snprintf(id, sizeof(id), "%.*s:%.0f", (int)strcspn(a->id, ":"), a->id, fact->number);
-        measure_check(m, record_accelerator(m->record, (uint32_t)i, id, a->name, a->simulated,
-                                            &m->error));
+        measure_check(
+            m, record_accelerator(m->record, (uint32_t)i, id, a->name, a->simulated, &m->error));
     }
 }
 
@@ -121,7 +121,8 @@ static void write_sources(struct measure *m, int64_t now)
         return;
     sources_facts(&m->sources, now, measure_on_fact, m);
     m->told = now;
-    m->tell_every = m->tell_every * FACTS_TIMES < FACTS_NS_MAX ? m->tell_every * FACTS_TIMES : FACTS_NS_MAX;
+    m->tell_every =
+        m->tell_every * FACTS_TIMES < FACTS_NS_MAX ? m->tell_every * FACTS_TIMES : FACTS_NS_MAX;
 }
 
 void measure_commit(struct measure *m)

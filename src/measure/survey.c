@@ -26,7 +26,8 @@ static void sleep_ns(int64_t ns)
 /* Rules that rest on rates ask for how long they were taken. */
 static int seconds_fact(int64_t interval_ns, fact_fn fn, void *arg)
 {
-    const struct fact f = {"survey", "", "seconds", NULL, unit_seconds(interval_ns), "s", "gpufeed"};
+    const struct fact f = {"survey", "",       "seconds", NULL, unit_seconds(interval_ns),
+                           "s",      "gpufeed"};
     return interval_ns > 0 ? fn(arg, &f) : STATUS_OK;
 }
 
@@ -58,8 +59,7 @@ static int all_facts(struct sources *s, const struct survey_options *o, int64_t 
 static int survey_live(const struct survey_options *o, fact_fn fn, void *arg, struct survey *ret)
 {
     struct sources sources;
-    struct source_opts so = {
-        .pid = o->pid, .data = o->data, .vm_size = o->vm_size, .survey = true};
+    struct source_opts so = {.pid = o->pid, .data = o->data, .vm_size = o->vm_size, .survey = true};
     int64_t begin = measure_now(), end = begin + o->interval_ns, now;
     sources_start(&sources, &so, begin);
     while ((now = measure_now()) < end) {
@@ -116,7 +116,9 @@ static int survey_dump(const struct survey_options *o, fact_fn fn, void *arg, st
         s.interval_ns = 0;
     struct source_opts so = {.root = root,
                              .pid = s.pid,
-                             .data = o->data ? o->data : h.count ? h.data : NULL,
+                             .data = o->data   ? o->data
+                                     : h.count ? h.data
+                                               : NULL,
                              .vm_size = o->vm_size ? o->vm_size : h.vm_size,
                              .survey = true};
     sources_start(&sources, &so, 0);

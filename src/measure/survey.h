@@ -18,12 +18,12 @@
 struct dump;
 
 struct survey_options {
-    const char *root;    /* NULL: this machine */
-    uint32_t pid;        /* first process of the job; 0: the one that the dump names, or none */
+    const char *root;        /* NULL: this machine */
+    uint32_t pid;            /* first process of the job; 0: the one that the dump names, or none */
     const char *const *data; /* where the job's data will lie, NULL at the end; NULL none */
     const char *vm_size;     /* of the cloud machine; NULL: as far as it can be found out */
-    int64_t interval_ns; /* of a live machine; 0: no rates */
-    struct dump *dump;   /* gets all that is read (measure/dump.h); NULL none */
+    int64_t interval_ns;     /* of a live machine; 0: no rates */
+    struct dump *dump;       /* gets all that is read (measure/dump.h); NULL none */
 };
 
 struct survey {

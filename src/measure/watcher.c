@@ -15,8 +15,8 @@
 static void open_sampler(struct watcher *w, uint32_t pid, struct str *note)
 {
     struct error e = {0};
-    struct sampler_opts o = {.root_pid = pid, .reaper_pid = (uint32_t)getpid(),
-                             .resources = w->resources};
+    struct sampler_opts o = {
+        .root_pid = pid, .reaper_pid = (uint32_t)getpid(), .resources = w->resources};
     if (sampler_open(&w->sampler, &o, &e))
         str_addf(note, "; %s", e.text);
 }
@@ -31,7 +31,8 @@ void watcher_open(struct watcher *w, uint32_t pid, const char *origin, bool no_b
         str_addf(note, "%s; ", e.text);
     bo.resources = w->resources;
     if (no_bpf)
-        str_add(note, "the wait chain was switched off (--sampler): waits come from samples of /proc");
+        str_add(note,
+                "the wait chain was switched off (--sampler): waits come from samples of /proc");
     else if (w->resources && wait_bpf_open(&w->bpf, &bo, &e) == STATUS_OK)
         return;
     else
@@ -43,7 +44,6 @@ bool watcher_sees(const struct watcher *w)
 {
     return w->bpf || w->sampler;
 }
-
 
 static void on_sampled(void *arg, const struct event *e)
 {

@@ -22,9 +22,9 @@ struct check_fact {
 };
 
 struct check_report {
-    char *what;             /* "this machine", "process 4711", "the dump DIR" */
-    struct report found;    /* findings, worst first, and notes; all else empty */
-    size_t rules, judged;   /* judged + unjudged_count = rules */
+    char *what;                      /* "this machine", "process 4711", "the dump DIR" */
+    struct report found;             /* findings, worst first, and notes; all else empty */
+    size_t rules, judged;            /* judged + unjudged_count = rules */
     struct check_unjudged *unjudged; /* by id */
     size_t unjudged_count, unjudged_cap;
     struct check_fact *facts; /* by kind, subject, name; empty unless asked for */

@@ -16,12 +16,12 @@
 #include <stdint.h>
 
 enum event_kind {
-    EVENT_SPAN,   /* something ran on a device */
-    EVENT_CALL,   /* a thread was inside a driver call */
-    EVENT_WAIT,   /* a thread was off its core */
-    EVENT_THREAD, /* a thread began, ended or changed its name */
-    EVENT_DEVICE, /* a process took or released a device */
-    EVENT_LOST,   /* something was not seen */
+    EVENT_SPAN,    /* something ran on a device */
+    EVENT_CALL,    /* a thread was inside a driver call */
+    EVENT_WAIT,    /* a thread was off its core */
+    EVENT_THREAD,  /* a thread began, ended or changed its name */
+    EVENT_DEVICE,  /* a process took or released a device */
+    EVENT_LOST,    /* something was not seen */
     EVENT_CHANNEL, /* a process holds an end of a pipe or socket */
     EVENT_OP,      /* a thread was inside something that a profiler's trace names */
     EVENT_CLOSED,  /* a TCP connection has ended */
@@ -77,15 +77,15 @@ enum target {
 };
 
 enum wait_flag {
-    WAIT_WAKER_IRQ = 1 << 0,   /* woken in interrupt context: the waker is nobody */
-    WAIT_IOWAIT = 1 << 1,      /* the kernel counted it as waiting for a disk */
-    WAIT_SAMPLED = 1 << 2,     /* from /proc samples: times are +- half a period */
-    WAIT_OPEN_END = 1 << 3,    /* still waiting when last looked at */
-    WAIT_REMOTE_FS = 1 << 4,   /* the file system is remote or FUSE */
+    WAIT_WAKER_IRQ = 1 << 0,    /* woken in interrupt context: the waker is nobody */
+    WAIT_IOWAIT = 1 << 1,       /* the kernel counted it as waiting for a disk */
+    WAIT_SAMPLED = 1 << 2,      /* from /proc samples: times are +- half a period */
+    WAIT_OPEN_END = 1 << 3,     /* still waiting when last looked at */
+    WAIT_REMOTE_FS = 1 << 4,    /* the file system is remote or FUSE */
     WAIT_STORAGE_PEER = 1 << 5, /* the TCP peer is an object store or file server by name or port */
-    WAIT_LOOPBACK = 1 << 6,    /* the TCP peer is on this host */
-    WAIT_ROOM = 1 << 7,        /* it wrote into a pipe or UNIX socket that was full */
-    WAIT_ACCEPTED = 1 << 8,    /* the TCP peer came to a port of ours: it asks, no store does */
+    WAIT_LOOPBACK = 1 << 6,     /* the TCP peer is on this host */
+    WAIT_ROOM = 1 << 7,         /* it wrote into a pipe or UNIX socket that was full */
+    WAIT_ACCEPTED = 1 << 8,     /* the TCP peer came to a port of ours: it asks, no store does */
 };
 
 struct event_wait {
@@ -95,11 +95,11 @@ struct event_wait {
     uint32_t resource;              /* interned name of the thing waited for; 0 none */
     uint8_t target;                 /* enum target */
     uint16_t flags;                 /* enum wait_flag */
-    uint64_t channel;               /* identity of the pipe, socket or file: equal at both ends; 0 unknown */
-    uint64_t rx_bytes, tx_bytes;    /* TCP: totals of the connection at t_in */
-    uint32_t rx_during;             /* TCP: bytes received from t_out to t_in */
-    uint32_t tx_unsent;             /* TCP: bytes queued or in flight at t_out */
-    int64_t t_seen;                 /* WAIT_SAMPLED: when it was last seen, exact; 0 it was inferred */
+    uint64_t channel; /* identity of the pipe, socket or file: equal at both ends; 0 unknown */
+    uint64_t rx_bytes, tx_bytes; /* TCP: totals of the connection at t_in */
+    uint32_t rx_during;          /* TCP: bytes received from t_out to t_in */
+    uint32_t tx_unsent;          /* TCP: bytes queued or in flight at t_out */
+    int64_t t_seen;              /* WAIT_SAMPLED: when it was last seen, exact; 0 it was inferred */
 };
 
 enum thread_change { THREAD_START, THREAD_EXEC, THREAD_NAME, THREAD_EXIT };
@@ -151,11 +151,11 @@ enum op_kind {
 struct event_op {
     int64_t t0, t1;
     uint32_t pid, tid;
-    uint32_t resource; /* interned name; 0 none */
-    uint8_t kind;      /* enum op_kind */
-    uint8_t cause;     /* enum cause; OP_CODE: not used */
+    uint32_t resource;  /* interned name; 0 none */
+    uint8_t kind;       /* enum op_kind */
+    uint8_t cause;      /* enum cause; OP_CODE: not used */
     bool awaits_device; /* OP_CALL: it returns when the device has done its work */
-    bool loads;         /* OP_RANGE: the thread loads data itself; OP_CALL: it waits for a file or a peer */
+    bool loads; /* OP_RANGE: the thread loads data itself; OP_CALL: it waits for a file or a peer */
 };
 
 /* What a connection that a wait was seen on had carried when it ended. */

@@ -7,9 +7,9 @@
 #define GPUFEED_MODEL_GPU_LINK_H
 
 struct gpu_link {
-    const char *word;  /* in the names of its GPUs */
-    const char *link;  /* "PCIe 5.0 x16" */
-    double bytes_s;    /* one way, from or to pinned memory; 0 unknown */
+    const char *word; /* in the names of its GPUs */
+    const char *link; /* "PCIe 5.0 x16" */
+    double bytes_s;   /* one way, from or to pinned memory; 0 unknown */
 };
 
 /* NULL: a GPU that is not known, or name is NULL. */

@@ -4,6 +4,6 @@
 const char *evidence_name(enum evidence e)
 {
     static const char *const names[EVIDENCE_COUNT] = {"chain", "device", "sampled", "bound",
-                                                        "counters"};
+                                                      "counters"};
     return (unsigned)e < EVIDENCE_COUNT ? names[e] : "bound";
 }

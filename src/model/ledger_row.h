@@ -11,10 +11,10 @@
 
 /* How a row came to be known; the weakest of what went into it. */
 enum evidence {
-    EVIDENCE_CHAIN,   /* followed wake by wake */
-    EVIDENCE_DEVICE,  /* device activity records alone */
-    EVIDENCE_SAMPLED, /* /proc samples */
-    EVIDENCE_BOUND,   /* an upper bound from driver calls or counters */
+    EVIDENCE_CHAIN,    /* followed wake by wake */
+    EVIDENCE_DEVICE,   /* device activity records alone */
+    EVIDENCE_SAMPLED,  /* /proc samples */
+    EVIDENCE_BOUND,    /* an upper bound from driver calls or counters */
     EVIDENCE_COUNTERS, /* a device's own counters, read now and then: what ran is not told apart */
     EVIDENCE_COUNT
 };

@@ -60,8 +60,7 @@ void report_drop_finding(struct report *r, size_t at)
 {
     clear_finding(&r->findings[at]);
     r->finding_count--;
-    memmove(&r->findings[at], &r->findings[at + 1],
-            (r->finding_count - at) * sizeof(*r->findings));
+    memmove(&r->findings[at], &r->findings[at + 1], (r->finding_count - at) * sizeof(*r->findings));
 }
 
 static void clear_texts(char **texts, size_t count)

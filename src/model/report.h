@@ -32,7 +32,7 @@ struct report_accelerator {
     char *id;   /* "GPU-uuid:0", "sim:0": ends in ":N", N the device number */
     char *name; /* "NVIDIA H100 80GB HBM3" */
     bool simulated;
-    int64_t ns;                     /* time this accelerator was accounted for */
+    int64_t ns;                    /* time this accelerator was accounted for */
     int64_t state_ns[STATE_COUNT]; /* adds up to ns */
     char *unknown_why;             /* why waits of it have no known cause; NULL: not told */
 };
@@ -79,7 +79,7 @@ struct report_money {
 };
 
 struct report_verdict {
-    char *limited_by; /* a cause, "compute" or "unknown" */
+    char *limited_by;   /* a cause, "compute" or "unknown" */
     double utilisation; /* compute share of all accelerators' time */
     double utilisation_after_fixes;
     double faster_accelerator_max_speedup; /* assumes infinite speed; >= 1 */
@@ -102,7 +102,7 @@ struct report {
     int64_t start_unix_ns, span_ns;
     int exit_code; /* of the measured command; -1 unknown */
     struct report_tool tool;
-    struct evidence_list evidence; /* facts of machine and job worth showing */
+    struct evidence_list evidence;      /* facts of machine and job worth showing */
     struct evidence_list communication; /* what the ranks talk over: a line each, name and text */
     struct report_accelerator *accelerators;
     size_t accelerator_count, accelerator_cap;
@@ -118,8 +118,10 @@ struct report {
     char **notes; /* one line each: what was lost or not permitted, and what brings it */
     size_t note_count, note_cap;
     bool note_explains; /* the first note says why things are not known: the run itself made it */
-    double late_ns;    /* foreign traces: launched work did not begin, over all accelerators; NAN unknown */
-    double awaited_ns; /* foreign traces: computing for which the hosts only waited, over all accelerators; NAN
+    double
+        late_ns; /* foreign traces: launched work did not begin, over all accelerators; NAN unknown */
+    double
+        awaited_ns; /* foreign traces: computing for which the hosts only waited, over all accelerators; NAN
                           unknown. For the verdict, not shown */
     struct report_money money;
     struct report_verdict verdict;

@@ -57,8 +57,8 @@ struct replay_scenario {
     /* > 0: this many accelerators (rounded) for each that there was, each with its launching thread
      * and its workers, on the cores that there are. They share out the same work. */
     double consumers_times;
-    bool restarts_away;       /* workers live on: startup of all but the first generation away */
-    double cores;             /* > 0: this many cores instead */
+    bool restarts_away; /* workers live on: startup of all but the first generation away */
+    double cores;       /* > 0: this many cores instead */
 };
 
 /* false: away[] is full */

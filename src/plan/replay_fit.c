@@ -31,9 +31,9 @@
 
 struct fit {
     const struct view *v;
-    double starved;              /* recorded total */
-    double others_max;           /* neighbours: who always wants a core shows in those that are used */
-    double *items, *steps;       /* owned: recorded waits for a core, sorted */
+    double starved;        /* recorded total */
+    double others_max;     /* neighbours: who always wants a core shows in those that are used */
+    double *items, *steps; /* owned: recorded waits for a core, sorted */
     double *item_now, *step_now; /* owned: of the discipline being tried */
 };
 

@@ -291,7 +291,7 @@ static double lag_of(const struct sim *s, const struct view_step *step)
         return step->lag;
     const struct view_item *item = &s->v->items[step->item];
     bool warm = item->startup && lives_on(s, item), as_was = s->consumer_waited == step->waited;
-    double lag = as_was && !warm ? step->lag
+    double lag = as_was && !warm       ? step->lag
                  : !s->consumer_waited ? usual->lag_ready
                  : warm                ? usual->lag_quick
                                        : usual->lag_waited;

@@ -29,8 +29,8 @@
 
 /* ---- the driver library ------------------------------------------------ */
 
-typedef int abi_cu_result;  /* CUresult */
-typedef int abi_cu_device;  /* CUdevice */
+typedef int abi_cu_result;   /* CUresult */
+typedef int abi_cu_device;   /* CUdevice */
 typedef uint64_t abi_cu_ptr; /* CUdeviceptr */
 typedef struct abi_cu_context *abi_cu_context;
 typedef struct abi_cu_stream *abi_cu_stream;
@@ -70,7 +70,7 @@ enum abi_cu_stream_handle { ABI_CU_STREAM_LEGACY = 1, ABI_CU_STREAM_PER_THREAD =
 
 /* ---- CUPTI: results, domains, callbacks --------------------------------- */
 
-typedef int abi_cupti_result; /* CUptiResult */
+typedef int abi_cupti_result;                  /* CUptiResult */
 typedef struct abi_subscriber *abi_subscriber; /* CUpti_SubscriberHandle */
 
 enum abi_cupti_error {
@@ -121,8 +121,8 @@ enum abi_site { ABI_SITE_ENTER = 0, ABI_SITE_EXIT = 1 };
 struct abi_callback_data { /* CUpti_CallbackData: driver and runtime domains */
     int site;              /* enum abi_site */
     const char *function_name;
-    const void *params;    /* the arguments in order, as a plain struct */
-    void *return_value;    /* CUresult *, valid at exit only */
+    const void *params;      /* the arguments in order, as a plain struct */
+    void *return_value;      /* CUresult *, valid at exit only */
     const char *symbol_name; /* kernel name at launches, else NULL */
     abi_cu_context context;
     uint32_t context_uid;
@@ -174,17 +174,35 @@ enum abi_kind {
 };
 
 enum abi_copy_kind {
-    ABI_COPY_UNKNOWN, ABI_COPY_HTOD, ABI_COPY_DTOH, ABI_COPY_HTOA, ABI_COPY_ATOH,
-    ABI_COPY_ATOA, ABI_COPY_ATOD, ABI_COPY_DTOA, ABI_COPY_DTOD, ABI_COPY_HTOH, ABI_COPY_PTOP,
+    ABI_COPY_UNKNOWN,
+    ABI_COPY_HTOD,
+    ABI_COPY_DTOH,
+    ABI_COPY_HTOA,
+    ABI_COPY_ATOH,
+    ABI_COPY_ATOA,
+    ABI_COPY_ATOD,
+    ABI_COPY_DTOA,
+    ABI_COPY_DTOD,
+    ABI_COPY_HTOH,
+    ABI_COPY_PTOP,
 };
 
 enum abi_memory_kind {
-    ABI_MEMORY_UNKNOWN, ABI_MEMORY_PAGEABLE, ABI_MEMORY_PINNED, ABI_MEMORY_DEVICE,
-    ABI_MEMORY_ARRAY, ABI_MEMORY_MANAGED, ABI_MEMORY_DEVICE_STATIC, ABI_MEMORY_MANAGED_STATIC,
+    ABI_MEMORY_UNKNOWN,
+    ABI_MEMORY_PAGEABLE,
+    ABI_MEMORY_PINNED,
+    ABI_MEMORY_DEVICE,
+    ABI_MEMORY_ARRAY,
+    ABI_MEMORY_MANAGED,
+    ABI_MEMORY_DEVICE_STATIC,
+    ABI_MEMORY_MANAGED_STATIC,
 };
 
 enum abi_sync_type {
-    ABI_SYNC_UNKNOWN, ABI_SYNC_EVENT, ABI_SYNC_STREAM_WAIT_EVENT, ABI_SYNC_STREAM,
+    ABI_SYNC_UNKNOWN,
+    ABI_SYNC_EVENT,
+    ABI_SYNC_STREAM_WAIT_EVENT,
+    ABI_SYNC_STREAM,
     ABI_SYNC_CONTEXT,
 };
 
@@ -318,8 +336,8 @@ struct abi_api { /* CUpti_ActivityAPI: kinds DRIVER and RUNTIME */
 /* A buffer and its size are asked for; *max_records 0: as many as fit. */
 typedef void (*abi_buffer_requested_fn)(uint8_t **buffer, size_t *size, size_t *max_records);
 /* context and stream_id are always NULL and 0 since CUDA 6. */
-typedef void (*abi_buffer_completed_fn)(abi_cu_context context, uint32_t stream_id,
-                                        uint8_t *buffer, size_t size, size_t valid_size);
+typedef void (*abi_buffer_completed_fn)(abi_cu_context context, uint32_t stream_id, uint8_t *buffer,
+                                        size_t size, size_t valid_size);
 typedef uint64_t (*abi_timestamp_fn)(void);
 
 #endif

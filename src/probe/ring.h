@@ -21,7 +21,8 @@
 #define RING_CAPACITY 65536u /* records; a power of two */
 #define RING_DIR_ENV "GPUFEED_RING_DIR"
 #define RING_NONE "none" /* PID.none, empty: there was no room for PID.ring */
-#define RING_LOCK "lock" /* the reader holds a flock on it; nobody does: there is no reader any more */
+#define RING_LOCK                                                                                  \
+    "lock" /* the reader holds a flock on it; nobody does: there is no reader any more */
 #define RING_DEVICES 64
 
 enum ring_kind {
@@ -48,7 +49,12 @@ enum ring_unseen {
 
 enum ring_span_kind { RING_COMPUTE, RING_COMM, RING_COPY, RING_MEMSET };
 enum ring_call_kind {
-    RING_CALL_LAUNCH, RING_CALL_COPY, RING_CALL_SYNC, RING_CALL_MEMORY, RING_CALL_CONTEXT, RING_CALL_OTHER
+    RING_CALL_LAUNCH,
+    RING_CALL_COPY,
+    RING_CALL_SYNC,
+    RING_CALL_MEMORY,
+    RING_CALL_CONTEXT,
+    RING_CALL_OTHER
 }; /* same order as enum call_kind of model/event.h */
 
 enum ring_flag {
@@ -64,8 +70,8 @@ struct ring_record {
     uint32_t tid;       /* launching or calling thread; 0 unknown */
     uint64_t bytes;
     uint32_t stream;
-    uint16_t device; /* CUDA ordinal in this process; UINT16_MAX unknown */
-    uint8_t kind;    /* enum ring_kind */
+    uint16_t device;   /* CUDA ordinal in this process; UINT16_MAX unknown */
+    uint8_t kind;      /* enum ring_kind */
     uint8_t span_kind; /* enum ring_span_kind or ring_call_kind or ring_blind */
     uint8_t flags;
     uint8_t pad[15];
@@ -87,8 +93,8 @@ struct ring_header {
     _Alignas(64) uint64_t head; /* atomic, release by the writer */
     _Alignas(64) uint64_t tail; /* atomic, release by the reader */
     _Alignas(64) uint64_t lost; /* atomic: records dropped because the ring was full */
-    uint64_t beat_ns;           /* last time the probe flushed: all spans that ended before are written */
-    uint64_t alive_ns;          /* last time the probe did anything: its sign of life */
+    uint64_t beat_ns;  /* last time the probe flushed: all spans that ended before are written */
+    uint64_t alive_ns; /* last time the probe did anything: its sign of life */
     uint32_t device_count;
     struct ring_device devices[RING_DEVICES];
 };

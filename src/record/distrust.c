@@ -47,7 +47,8 @@ int distrust_open(const char *path, sqlite3 **ret)
     struct str uri = {0};
     *ret = NULL;
     add_uri(&uri, path);
-    int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    int flags =
+        SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     int rc = uri.failed ? SQLITE_NOMEM : sqlite3_open_v2(str_text(&uri), ret, flags, NULL);
     str_clear(&uri);
     return rc;

@@ -102,7 +102,8 @@ static int set_meta(struct report *r, struct fill_meta *m, const char *key, sqli
     if (!strcmp(key, "exit_code"))
         r->exit_code = sqlite3_column_int(s, 1);
     else if (!strcmp(key, "events_lost"))
-        r->tool.events_lost = sqlite3_column_int64(s, 1) > 0 ? (uint64_t)sqlite3_column_int64(s, 1) : 0;
+        r->tool.events_lost =
+            sqlite3_column_int64(s, 1) > 0 ? (uint64_t)sqlite3_column_int64(s, 1) : 0;
     else if (!strcmp(key, "finished"))
         m->finished = true;
     return 0;
@@ -133,14 +134,15 @@ int fill_chains(struct recording *db, const struct fill_meta *m, struct report *
 {
     sqlite3_stmt *s AUTOFINAL = NULL, *links AUTOFINAL = NULL;
     int rc, status, failed = 0;
-    if ((status = prepare(db,
-                          "WITH place AS (SELECT number, row_number() OVER (ORDER BY "
-                          FILL_DEVICE("id") ", number) - 1 AS at FROM device) "
-                          "SELECT c.number, c.t0, c.ns, "
-                          "coalesce(p.at, 4096), c.cause, c.resource FROM chain_wait c LEFT JOIN "
-                          "place p ON p.number = c.accelerator WHERE c.ns > 0 "
-                          "ORDER BY c.ns DESC, c.number LIMIT 256",
-                          &s, e)) ||
+    if ((status = prepare(
+             db,
+             "WITH place AS (SELECT number, row_number() OVER (ORDER BY " FILL_DEVICE(
+                 "id") ", number) - 1 AS at FROM device) "
+                       "SELECT c.number, c.t0, c.ns, "
+                       "coalesce(p.at, 4096), c.cause, c.resource FROM chain_wait c LEFT JOIN "
+                       "place p ON p.number = c.accelerator WHERE c.ns > 0 "
+                       "ORDER BY c.ns DESC, c.number LIMIT 256",
+             &s, e)) ||
         (status = prepare(db, "SELECT who, did FROM chain_link WHERE chain = ? ORDER BY position",
                           &links, e)))
         return status;
@@ -177,8 +179,10 @@ static bool note_age(struct recording *db, struct report *r)
     struct str line = {0};
     if (db->format == RECORD_VERSION)
         return true;
-    str_addf(&line, "recorded by gpufeed %s in format %d: what later formats keep besides (now %d) is "
-             "unknown here", r->tool.version ? r->tool.version : "of an unknown version", db->format,
+    str_addf(&line,
+             "recorded by gpufeed %s in format %d: what later formats keep besides (now %d) is "
+             "unknown here",
+             r->tool.version ? r->tool.version : "of an unknown version", db->format,
              RECORD_VERSION);
     bool ok = !line.failed && fill_note(r, str_text(&line));
     str_clear(&line);

@@ -9,21 +9,25 @@
  * What the job's ranks talk over, line by line: each SELECT gives label, text and source. The facts are those of
  * NCCL's logs, flight recorder dumps, RAS, Inspector and metrics (doc/facts.md).
  */
-#define ONE(kind, name) \
-    "(SELECT coalesce(text, CAST(number AS INTEGER)) FROM fact WHERE kind = '" kind \
+#define ONE(kind, name)                                                                            \
+    "(SELECT coalesce(text, CAST(number AS INTEGER)) FROM fact WHERE kind = '" kind                \
     "' AND subject = '' AND name = '" name "')"
-#define OF(kind, name) \
+#define OF(kind, name)                                                                             \
     "max(CASE name WHEN '" name "' THEN coalesce(text, CAST(number AS INTEGER)) END)"
 /* " word N" where there is one. */
 #define WITH(before, value, after) "coalesce('" before "' || " value " || '" after "', '')"
 /* "; 2 hosts" where it is known. */
-#define COUNTED(before, value, word) \
-    "coalesce('" before "' || " value " || ' " word "' || CASE " value " WHEN 1 THEN '' ELSE 's' END, '')"
+#define COUNTED(before, value, word)                                                               \
+    "coalesce('" before "' || " value " || ' " word "' || CASE " value                             \
+    " WHEN 1 THEN '' ELSE 's' END, '')"
 /* 1.5e11 bytes/s as GB/s. */
 #define GB_S(value) "printf('%.4g GB/s', " value " / 1e9)"
 
-static const char *const lines[] = {
-    /* clang-format off */
+static const char
+    *const
+        lines[] =
+            {
+                /* clang-format off */
     "SELECT coalesce(" ONE("nccl", "library") ", 'NCCL'), " ONE("nccl", "version")
     " || " COUNTED("; ", ONE("nccl", "ranks"), "rank")
     " || " COUNTED(" on ", ONE("nccl", "hosts"), "host")
@@ -95,7 +99,7 @@ static const char *const lines[] = {
     "max(CASE name WHEN 'busbw_mean' THEN number END) AS mean, max(CASE name WHEN 'busbw_min' THEN number END) AS low, "
     "max(CASE name WHEN 'busbw_max' THEN number END) AS high FROM fact WHERE kind = 'inspector' AND subject <> '' "
     "GROUP BY subject) ORDER BY seconds DESC LIMIT 8",
-    /* clang-format on */
+                /* clang-format on */
 };
 
 int fill_communication(struct recording *db, struct report *r, struct error *e)

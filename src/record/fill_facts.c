@@ -50,8 +50,10 @@ static int add(struct recording *db, struct report *r, size_t i, sqlite3_stmt *s
 static int sum_launch(struct recording *db, const char *name, double *ret_ns, struct error *e)
 {
     sqlite3_stmt *s AUTOFINAL = NULL;
-    if (sqlite3_prepare_v2(db->db, "SELECT sum(number) FROM fact WHERE kind = 'launch' "
-                           "AND name = ? AND number >= 0", -1, &s, NULL) ||
+    if (sqlite3_prepare_v2(db->db,
+                           "SELECT sum(number) FROM fact WHERE kind = 'launch' "
+                           "AND name = ? AND number >= 0",
+                           -1, &s, NULL) ||
         sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC) || sqlite3_step(s) != SQLITE_ROW)
         return recording_error(db, e, "reading its facts");
     double seconds = sqlite3_column_double(s, 0);

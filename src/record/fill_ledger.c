@@ -82,12 +82,13 @@ static int read_accelerators(struct recording *db, struct report *r, struct numb
 {
     sqlite3_stmt *s AUTOFINAL = NULL;
     int rc, failed = 0, status;
-    if ((status = prepare(db,
-                          "SELECT number, id, name, simulated, (SELECT text FROM fact WHERE "
-                          "kind = 'unknown' AND name = 'reason' AND subject = CAST(device.number AS TEXT)) "
-                          "FROM device "
-                          "ORDER BY " FILL_DEVICE("id") ", number LIMIT 4096",
-                          &s, e)))
+    if ((status = prepare(
+             db,
+             "SELECT number, id, name, simulated, (SELECT text FROM fact WHERE "
+             "kind = 'unknown' AND name = 'reason' AND subject = CAST(device.number AS TEXT)) "
+             "FROM device "
+             "ORDER BY " FILL_DEVICE("id") ", number LIMIT 4096",
+             &s, e)))
         return status;
     while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
         struct report_accelerator *a = add_accelerator(r, n, sqlite3_column_int64(s, 0));
@@ -289,12 +290,14 @@ int fill_windows(struct recording *db, const struct fill_meta *m, struct report 
 {
     /* Rows outside the span are shown at its ends. */
     static const char sql[] =
-        "SELECT dense_rank() OVER (ORDER BY device, accelerator) - 1 AS at, b, state, cause, ns FROM ("
-        "SELECT d.number AS accelerator, " FILL_DEVICE("d.id") " AS device, "
-        "CAST(max(0, min(r.t0 - ?1, ?3)) AS INTEGER) / ?2 AS b, r.state AS state, "
-        "r.cause AS cause, sum(r.ns) AS ns FROM device d LEFT JOIN ledger_row r "
-        "ON r.accelerator = d.number GROUP BY d.number, b, r.state, r.cause) "
-        "ORDER BY at, b, state, cause";
+        "SELECT dense_rank() OVER (ORDER BY device, accelerator) - 1 AS at, b, state, cause, ns "
+        "FROM ("
+        "SELECT d.number AS accelerator, " FILL_DEVICE(
+            "d.id") " AS device, "
+                    "CAST(max(0, min(r.t0 - ?1, ?3)) AS INTEGER) / ?2 AS b, r.state AS state, "
+                    "r.cause AS cause, sum(r.ns) AS ns FROM device d LEFT JOIN ledger_row r "
+                    "ON r.accelerator = d.number GROUP BY d.number, b, r.state, r.cause) "
+                    "ORDER BY at, b, state, cause";
     sqlite3_stmt *s AUTOFINAL = NULL;
     int64_t width = bucket_ns(r, m), origin = m->span_t0;
     int rc, status = prepare(db, sql, &s, e);

@@ -44,7 +44,8 @@ static int by_gain(const void *pa, const void *pb)
 
 static struct whatif_ledger sum_up(const struct report *r)
 {
-    struct whatif_ledger l = {.span_ns = r->span_ns, .awaited_known = isfinite(r->awaited_ns),
+    struct whatif_ledger l = {.span_ns = r->span_ns,
+                              .awaited_known = isfinite(r->awaited_ns),
                               .awaited_ns = r->awaited_ns,
                               .late_ns = isfinite(r->late_ns) ? r->late_ns : 0};
     for (size_t i = 0; i < r->row_count; i++) {
@@ -124,9 +125,9 @@ static void name_fix(const struct priced *p, const struct whatif_ledger *l,
                         : !strcmp(p->text, "pinned")           ? "pageable copies"
                         : !strcmp(p->text, "persistent")       ? "worker restarts"
                         : !strcmp(p->finding.id, "rank-late")  ? "the late rank"
-                        : !strncmp(p->text, "workers", 7)  ? "the number of loader workers"
-                        : !strncmp(p->text, "prefetch", 8) ? "the prefetch depth"
-                                                           : p->finding.id;
+                        : !strncmp(p->text, "workers", 7)      ? "the number of loader workers"
+                        : !strncmp(p->text, "prefetch", 8)     ? "the prefetch depth"
+                                                               : p->finding.id;
     str_copy(ret->first_fix, sizeof(ret->first_fix), words);
 }
 

@@ -17,7 +17,7 @@
 #define TAKE_NS (2 * NS_PER_MS)
 #define START_NS (50 * NS_PER_MS)
 #define NO_TIME 1e-6 /* of a pageable copy: a pinned one takes some */
-#define KNOWN 0.5 /* of the span: deliveries of less of it tell no gains */
+#define KNOWN 0.5    /* of the span: deliveries of less of it tell no gains */
 
 struct price_log {
     struct replay_log *log; /* owned */
@@ -72,8 +72,8 @@ static int learn_cores(struct recording *db, struct replay_setup *setup, struct 
 #define CORES(fact_name)                                                                           \
     "max(number) FILTER (WHERE name = '" fact_name "' AND number >= 0 AND number < 1e6)"
     sqlite3_stmt *s AUTOFINAL = NULL;
-    static const char sql[] = "SELECT " CORES("cores_allowed") ", " CORES("cores_spare")
-                              " FROM fact WHERE kind = 'job' AND subject = ''";
+    static const char sql[] = "SELECT " CORES("cores_allowed") ", " CORES(
+        "cores_spare") " FROM fact WHERE kind = 'job' AND subject = ''";
 #undef CORES
     int status = first_row(db, sql, &s, e);
     if (status)

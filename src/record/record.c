@@ -220,7 +220,8 @@ int record_commit(struct record *r, struct error *e)
 bool record_moved(const struct record *r)
 {
     int moved = 0;
-    return sqlite3_file_control(r->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved;
+    return sqlite3_file_control(r->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+           moved;
 }
 
 int record_save(struct record *r, const char *path, struct error *e)

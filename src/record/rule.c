@@ -18,8 +18,8 @@ static char **slot_of(struct rule *r, const char *key, size_t n)
     const struct {
         const char *key;
         char **to;
-    } slots[] = {{"id", &r->id},   {"title", &r->title},       {"why", &r->why},
-                 {"fix", &r->fix}, {"scenario", &r->scenario}, {"source", &r->source},
+    } slots[] = {{"id", &r->id},       {"title", &r->title},       {"why", &r->why},
+                 {"fix", &r->fix},     {"scenario", &r->scenario}, {"source", &r->source},
                  {"needs", &r->needs}, {"apply", &r->apply}};
     for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++)
         if (strlen(slots[i].key) == n && !strncmp(slots[i].key, key, n))

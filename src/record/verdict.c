@@ -238,12 +238,11 @@ static char *sentence(const struct report *r, const struct sums *s, const char *
     struct str out = {0};
     double faster = r->verdict.faster_accelerator_max_speedup;
     if (!r->accelerator_count || s->total <= 0) {
-        str_add(&out, devices_unseen(r) && foreign(r)
-                          ? "These files hold no device activity."
+        str_add(&out, devices_unseen(r) && foreign(r) ? "These files hold no device activity."
                       : devices_unseen(r) ? "What the job did on its accelerators was not seen."
-                      : foreign(r)      ? "The trace shows no work of an accelerator."
-                      : r->cut_short    ? "The recording ends before an accelerator was seen."
-                                        : "The job never held an accelerator.");
+                      : foreign(r)        ? "The trace shows no work of an accelerator."
+                      : r->cut_short      ? "The recording ends before an accelerator was seen."
+                                          : "The job never held an accelerator.");
         if (first_fix(r) && first_fix(r)->title)
             str_addf(&out, " %s.", first_fix(r)->title);
     } else {

@@ -27,9 +27,9 @@ static void add_wait(struct str *out, const struct report *r, const struct sum *
              "height=\"100%%\" rx=\"3\"/></svg></div></td>",
              class, part < 0.4 ? 0.4 : part);
     str_addf(out, "<td class=\"n\">%s%s</td>",
-             w->evidence == EVIDENCE_BOUND     ? "\xe2\x89\xa4 "
+             w->evidence == EVIDENCE_BOUND                                         ? "\xe2\x89\xa4 "
              : w->evidence == EVIDENCE_SAMPLED || w->evidence == EVIDENCE_COUNTERS ? "~"
-                                               : "",
+                                                                                   : "",
              unit_format_ns(buf, sizeof(buf), w->ns));
     str_addf(out, "<td class=\"n\">%s</td>", phrase_share(buf, sizeof(buf), w->share));
     if (r->money.currency) {

@@ -45,7 +45,8 @@ void phrase_accelerators(const struct report *r, struct str *out)
         if (earlier)
             continue;
         separate(out, start, ", ");
-        str_addf(out, "%zu " TIMES " %s%s", count, a->name && *a->name ? a->name : "unnamed accelerator",
+        str_addf(out, "%zu " TIMES " %s%s", count,
+                 a->name && *a->name ? a->name : "unnamed accelerator",
                  a->simulated ? " (simulated)" : "");
     }
     if (!r->accelerator_count)

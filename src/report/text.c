@@ -18,9 +18,10 @@ struct room {
 
 /* The exact fix goes last. */
 static const struct room rooms[] = {
-    {4, 8, 4, 5, 4, 2, 5, 3, 6, 16}, {4, 6, 4, 4, 4, 1, 4, 2, 6, 12}, {4, 6, 3, 3, 4, 1, 3, 2, 6, 10},
-    {4, 5, 3, 3, 4, 0, 3, 2, 6, 8}, {4, 4, 2, 3, 3, 0, 3, 1, 6, 6}, {3, 4, 2, 2, 3, 0, 2, 1, 5, 5},
-    {2, 3, 2, 2, 2, 0, 2, 1, 5, 4}, {2, 3, 1, 2, 1, 0, 1, 1, 4, 3},
+    {4, 8, 4, 5, 4, 2, 5, 3, 6, 16}, {4, 6, 4, 4, 4, 1, 4, 2, 6, 12},
+    {4, 6, 3, 3, 4, 1, 3, 2, 6, 10}, {4, 5, 3, 3, 4, 0, 3, 2, 6, 8},
+    {4, 4, 2, 3, 3, 0, 3, 1, 6, 6},  {3, 4, 2, 2, 3, 0, 2, 1, 5, 5},
+    {2, 3, 2, 2, 2, 0, 2, 1, 5, 4},  {2, 3, 1, 2, 1, 0, 1, 1, 4, 3},
 };
 #define ROOMS (sizeof(rooms) / sizeof(rooms[0]))
 
@@ -297,9 +298,13 @@ static void put_title(struct page *p, const struct report_finding *f, int used)
         }
         page_end(p);
     } else {
-        struct plain_block b = {.first = " ", .next = indent, .width = p->width - used,
-                                .lines = TITLE_LINES, .unicode = p->unicode,
-                                .on = page_on(p, TONE_BOLD), .off = page_off(p, TONE_BOLD)};
+        struct plain_block b = {.first = " ",
+                                .next = indent,
+                                .width = p->width - used,
+                                .lines = TITLE_LINES,
+                                .unicode = p->unicode,
+                                .on = page_on(p, TONE_BOLD),
+                                .off = page_off(p, TONE_BOLD)};
         plain_wrap(p->out, title, &b);
         page_wrap(p, TONE_DIM, indent, str_text(&id), 1);
     }

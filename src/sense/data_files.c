@@ -36,23 +36,25 @@
 
 /* Never data, wherever it lies. */
 static const char *const programs[] = {
-    "*.so",   "*.so.*",  "*.py",   "*.pyc",  "*.log",       "*.pyd",      "/dev/*",
-    "/proc/*", "/sys/*", "/run/*", "/usr/*", "/lib/*",      "/lib64/*",   "/bin/*",
-    "/etc/*", "*.cubin", "*.ptx",  "*.lock", "*/__pycache__/*", "*/site-packages/*",
-    "*(deleted)", "memfd:*", "*/.git/*", "/var/log/*", "*.sh", "*/sh-thd*",
+    "*.so",       "*.so.*",  "*.py",     "*.pyc",           "*.log",
+    "*.pyd",      "/dev/*",  "/proc/*",  "/sys/*",          "/run/*",
+    "/usr/*",     "/lib/*",  "/lib64/*", "/bin/*",          "/etc/*",
+    "*.cubin",    "*.ptx",   "*.lock",   "*/__pycache__/*", "*/site-packages/*",
+    "*(deleted)", "memfd:*", "*/.git/*", "/var/log/*",      "*.sh",
+    "*/sh-thd*",
 };
 
 /* What shells and mktemp(1) hold open; named on a command line it may be data. */
 static const char *const shell_files[] = {"/tmp/zsh??????", "/tmp/tmp.??????????"};
 
 /* Options whose path is where data comes from; any of these in the name. */
-static const char *const data_words[] = {"data", "train", "val", "corpus", "shard", "input", "root",
-                                         "imagenet"};
-static const char *const other_words[] = {"out", "log", "ckpt", "checkpoint", "save", "cache",
-                                          "tmp", "model", "venv", "config"};
+static const char *const data_words[] = {"data",  "train", "val",  "corpus",
+                                         "shard", "input", "root", "imagenet"};
+static const char *const other_words[] = {"out",   "log", "ckpt",  "checkpoint", "save",
+                                          "cache", "tmp", "model", "venv",       "config"};
 
 struct place {
-    char *point; /* owned: of the mount */
+    char *point;   /* owned: of the mount */
     char *example; /* owned, redacted */
     double open_files, mapped, named;
     double now; /* open files in this look */

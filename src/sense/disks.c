@@ -242,8 +242,9 @@ static void link_facts(const struct disks *d, const char *name, const struct con
 static bool is_virtual(const char *name, const char *model)
 {
     static const char *const names[] = {"vd", "xvd"};
-    static const char *const models[] = {"QEMU", "VBOX", "PersistentDisk", "Amazon", "BlockVolume", "Volume",
-                                         "LUN", "LIO-ORG", "iSCSI"};
+    static const char *const models[] = {"QEMU",   "VBOX",        "PersistentDisk",
+                                         "Amazon", "BlockVolume", "Volume",
+                                         "LUN",    "LIO-ORG",     "iSCSI"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (!strncmp(name, names[i], strlen(names[i])))
             return true;
@@ -265,7 +266,8 @@ static void kind_facts(const struct disks *d, const char *name, struct out *o)
     if (read_number(d, name, "size", &v))
         out_number(o, "size", v * SECTOR, "bytes");
     read_text(d, name, "device/model", model, sizeof(model));
-    if (read_number(d, name, "queue/rotational", &v) && (!v || !(d->guest || is_virtual(name, model))))
+    if (read_number(d, name, "queue/rotational", &v) &&
+        (!v || !(d->guest || is_virtual(name, model))))
         out_number(o, "rotational", v, "1");
     out_text(o, "model", model);
     for (size_t i = 0; i < sizeof(remote_models) / sizeof(remote_models[0]); i++)

@@ -13,9 +13,9 @@
 static const struct {
     const char *fstype, *comm;
 } daemons[] = {
-    {"fuse.s3fs", "s3fs"},         {"fuse.rclone", "rclone"},  {"fuse.mountpoint-s3", "mount-s3"},
-    {"fuse.gcsfuse", "gcsfuse"},   {"fuse.goofys", "goofys"},  {"fuse.blobfuse2", "blobfuse2"},
-    {"fuse.blobfuse", "blobfuse"}, {"fuse.sshfs", "sshfs"},    {"fuse.geesefs", "geesefs"},
+    {"fuse.s3fs", "s3fs"},         {"fuse.rclone", "rclone"}, {"fuse.mountpoint-s3", "mount-s3"},
+    {"fuse.gcsfuse", "gcsfuse"},   {"fuse.goofys", "goofys"}, {"fuse.blobfuse2", "blobfuse2"},
+    {"fuse.blobfuse", "blobfuse"}, {"fuse.sshfs", "sshfs"},   {"fuse.geesefs", "geesefs"},
 };
 
 struct search {

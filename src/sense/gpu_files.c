@@ -62,8 +62,8 @@ static void see_gpu(void *arg, const char *address)
     k->count++;
     snprintf(path, sizeof(path), GPUS "/%s/information", address);
     if (k->o->root && k->o->root[0] && rootfs_bytes(k->o->root, path, TEXT_MAX, &text)) {
-        bool known = value_of(str_text(&text), "GPU UUID", uuid, sizeof(uuid)) &&
-                     !strchr(uuid, '?');
+        bool known =
+            value_of(str_text(&text), "GPU UUID", uuid, sizeof(uuid)) && !strchr(uuid, '?');
         k->out.subject = known ? uuid : address;
         k->out.source = GPUS;
         if (value_of(str_text(&text), "Model", name, sizeof(name)))
@@ -123,6 +123,5 @@ static int gpu_files_facts(void *self, int64_t now, fact_fn fn, void *arg)
 }
 
 const struct source source_gpu_files = {
-    "gpu_files",     "files of NVIDIA's driver", plain_start, NULL,
-    gpu_files_facts, plain_stop,
+    "gpu_files", "files of NVIDIA's driver", plain_start, NULL, gpu_files_facts, plain_stop,
 };

@@ -33,8 +33,7 @@ static void see(void *arg, const char *name)
     if (!isdigit((unsigned char)name[0]) || *end || pid > UINT32_MAX)
         return;
     snprintf(path, sizeof(path), "/proc/%lu/stat", pid);
-    if (rootfs_bytes(k->o->root, path, STAT_MAX, &text) &&
-        procfs_parse_stat(str_text(&text), &s) &&
+    if (rootfs_bytes(k->o->root, path, STAT_MAX, &text) && procfs_parse_stat(str_text(&text), &s) &&
         mem_grow((void **)&l->list, &l->cap, l->count + 1, sizeof(*l->list)))
         l->list[l->count++] =
             (struct job_process){(uint32_t)pid, s.ppid, s.start_ticks, s.threads, false};

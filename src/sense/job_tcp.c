@@ -30,7 +30,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define ESTABLISHED (1u << 1)  /* TCP_ESTABLISHED */
+#define ESTABLISHED (1u << 1) /* TCP_ESTABLISHED */
 #define ANSWER_MS 500
 #define PORT_HTTP 80
 #define PORT_HTTPS 443
@@ -43,9 +43,9 @@ struct job_tcp {
 
 /* One look at all connections. */
 struct look {
-    struct map *bytes;      /* inode -> bytes both ways */
-    const struct map *own;  /* inodes of the job; NULL: of no interest */
-    struct map peers;       /* hash of the peer's address */
+    struct map *bytes;     /* inode -> bytes both ways */
+    const struct map *own; /* inodes of the job; NULL: of no interest */
+    struct map peers;      /* hash of the peer's address */
 };
 
 static bool is_far(const struct inet_diag_msg *m)
@@ -54,7 +54,8 @@ static bool is_far(const struct inet_diag_msg *m)
     const uint32_t *src = m->id.idiag_src, *dst = m->id.idiag_dst;
     size_t size = m->idiag_family == AF_INET ? 4 : 16;
     uint32_t four = m->idiag_family == AF_INET ? dst[0] : dst[3];
-    bool is_four = m->idiag_family == AF_INET || (!memcmp(dst, mapped, 8) && dst[2] == htonl(0xffff));
+    bool is_four =
+        m->idiag_family == AF_INET || (!memcmp(dst, mapped, 8) && dst[2] == htonl(0xffff));
     if (!memcmp(src, dst, size))
         return false;
     if (is_four)
@@ -81,8 +82,8 @@ static void take(void *arg, const struct nlmsghdr *h)
     struct look *k = arg;
     const struct inet_diag_msg *m = sock_diag_inet(h);
     uint64_t rx, tx, mine;
-    if (h->nlmsg_type != SOCK_DIAG_BY_FAMILY || !m || !m->idiag_inode || !is_far(m) || is_served(m) ||
-        !sock_diag_bytes(h, &rx, &tx))
+    if (h->nlmsg_type != SOCK_DIAG_BY_FAMILY || !m || !m->idiag_inode || !is_far(m) ||
+        is_served(m) || !sock_diag_bytes(h, &rx, &tx))
         return;
     map_put(k->bytes, m->idiag_inode, rx + tx);
     if (k->own && map_get(k->own, m->idiag_inode, &mine))
@@ -160,13 +161,15 @@ static int job_tcp_start(void **ret, const struct source_opts *o, int64_t now, s
 {
     char path[64], own[64], its[64];
     if (!o->pid)
-        return error_set(e, STATUS_MISSING, "no job was named: nothing is known of its connections");
+        return error_set(e, STATUS_MISSING,
+                         "no job was named: nothing is known of its connections");
     if (o->root && o->root[0])
         return error_set(e, STATUS_MISSING, "connections are those of a live machine");
     snprintf(path, sizeof(path), "/proc/%u/ns/net", o->pid);
     if (!rootfs_link(NULL, path, its, sizeof(its)) ||
         !rootfs_link(NULL, "/proc/self/ns/net", own, sizeof(own)) || strcmp(own, its))
-        return error_set(e, STATUS_MISSING, "the job has a network of its own, or is not ours to see");
+        return error_set(e, STATUS_MISSING,
+                         "the job has a network of its own, or is not ours to see");
     struct job_tcp *t = mem_zalloc(sizeof(*t));
     if (!t)
         return error_set(e, STATUS_MEMORY, "out of memory for the job's connections");
@@ -216,7 +219,8 @@ static int job_tcp_facts(void *self, int64_t now, fact_fn fn, void *arg)
 }
 
 const struct source source_job_tcp = {
-    "job_tcp",     "bytes of the job's TCP connections", job_tcp_start, NULL,
-    job_tcp_facts, job_tcp_stop, true,
-    .survey = true,
+    "job_tcp",     "bytes of the job's TCP connections",
+    job_tcp_start, NULL,
+    job_tcp_facts, job_tcp_stop,
+    true,          .survey = true,
 };

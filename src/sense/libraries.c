@@ -31,9 +31,15 @@
 
 /* Where the loader looks: distributions' folders, MLNX_OFED and conda images excluded. */
 static const char *const folders[] = {
-    "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
-    "/lib/aarch64-linux-gnu",    "/usr/lib64",            "/lib64",
-    "/usr/lib",                  "/usr/local/lib",        "/opt/conda/lib",
+    "/usr/lib/x86_64-linux-gnu",
+    "/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/lib64",
+    "/usr/lib",
+    "/usr/local/lib",
+    "/opt/conda/lib",
 };
 #define FOLDERS (sizeof(folders) / sizeof(folders[0]))
 
@@ -314,7 +320,8 @@ static int libraries_start(void **ret, const struct source_opts *o, int64_t now,
 }
 
 const struct source source_libraries = {
-    "libraries",     "communication libraries of the job", libraries_start, NULL,
+    "libraries",     "communication libraries of the job",
+    libraries_start, NULL,
     libraries_facts, plain_stop,
     .survey = true,
 };

@@ -11,36 +11,28 @@ static const struct {
     const char *head;
     enum library library;
 } heads[] = {
-    {"libnccl-net", LIBRARY_NET_PLUGIN},
-    {"librccl-net", LIBRARY_NET_PLUGIN},
-    {"librccl-anp", LIBRARY_NET_PLUGIN},
-    {"libnccl.so", LIBRARY_NCCL},
-    {"librccl.so", LIBRARY_RCCL},
-    {"libibverbs.so", LIBRARY_IBVERBS},
-    {"libmlx5.so", LIBRARY_MLX5},
-    {"libmlx5-rdmav", LIBRARY_MLX5},
-    {"libefa.so", LIBRARY_EFA},
-    {"libefa-rdmav", LIBRARY_EFA},
-    {"libfabric.so", LIBRARY_FABRIC},
-    {"libucp.so", LIBRARY_UCP},
-    {"libnixl", LIBRARY_NIXL},
-    {"libtransfer_engine", LIBRARY_MOONCAKE},
-    {"libmpi.so", LIBRARY_MPI},
-    {"libnvshmem_host", LIBRARY_NVSHMEM},
+    {"libnccl-net", LIBRARY_NET_PLUGIN}, {"librccl-net", LIBRARY_NET_PLUGIN},
+    {"librccl-anp", LIBRARY_NET_PLUGIN}, {"libnccl.so", LIBRARY_NCCL},
+    {"librccl.so", LIBRARY_RCCL},        {"libibverbs.so", LIBRARY_IBVERBS},
+    {"libmlx5.so", LIBRARY_MLX5},        {"libmlx5-rdmav", LIBRARY_MLX5},
+    {"libefa.so", LIBRARY_EFA},          {"libefa-rdmav", LIBRARY_EFA},
+    {"libfabric.so", LIBRARY_FABRIC},    {"libucp.so", LIBRARY_UCP},
+    {"libnixl", LIBRARY_NIXL},           {"libtransfer_engine", LIBRARY_MOONCAKE},
+    {"libmpi.so", LIBRARY_MPI},          {"libnvshmem_host", LIBRARY_NVSHMEM},
     {"libnvshmem.so", LIBRARY_NVSHMEM},
 };
 
 static const char *const words[LIBRARIES] = {
-    "nccl", "rccl", "net-plugin", "ibverbs", "mlx5", "efa",
-    "fabric", "ucp", "nixl", "mooncake", "mpi", "nvshmem",
+    "nccl",   "rccl", "net-plugin", "ibverbs",  "mlx5", "efa",
+    "fabric", "ucp",  "nixl",       "mooncake", "mpi",  "nvshmem",
 };
 
 /* Part of the path -> plugin: where hpcx, the EFA installer and Google's images put them. */
 static const struct {
     const char *part, *plugin;
 } plugins[] = {
-    {"-ofi", "aws-ofi"},  {"/amazon/", "aws-ofi"}, {"tcpxo", "tcpxo"},     {"fastrak", "tcpxo"},
-    {"tcpx", "tcpx"},     {"/gib/", "gib"},        {"sharp", "rdma-sharp"}, {"hpcx", "rdma-sharp"},
+    {"-ofi", "aws-ofi"}, {"/amazon/", "aws-ofi"}, {"tcpxo", "tcpxo"},      {"fastrak", "tcpxo"},
+    {"tcpx", "tcpx"},    {"/gib/", "gib"},        {"sharp", "rdma-sharp"}, {"hpcx", "rdma-sharp"},
 };
 
 const char *library_word(enum library l)

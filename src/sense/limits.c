@@ -146,5 +146,6 @@ static int facts(void *self, int64_t now, fact_fn fn, void *arg)
 }
 
 const struct source source_limits = {
-    "limits", "open files, locked memory, processes", plain_start, NULL, facts, plain_stop, .survey = true,
+    "limits",       "open files, locked memory, processes", plain_start, NULL, facts, plain_stop,
+    .survey = true,
 };

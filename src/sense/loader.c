@@ -28,9 +28,18 @@
 
 /* Options that tell the number of workers, in the forms NAME N, NAME=N. */
 static const char *const worker_options[] = {
-    "--workers",       "--num-workers",          "--num_workers",  "--dataloader_num_workers",
-    "--dataloader-num-workers", "num_workers",   "data.num_workers", "--nworkers",
-    "--n-workers",     "--loader-workers",       "dataloader.num_workers", "--num-data-workers",
+    "--workers",
+    "--num-workers",
+    "--num_workers",
+    "--dataloader_num_workers",
+    "--dataloader-num-workers",
+    "num_workers",
+    "data.num_workers",
+    "--nworkers",
+    "--n-workers",
+    "--loader-workers",
+    "dataloader.num_workers",
+    "--num-data-workers",
 };
 
 struct trainer {
@@ -232,7 +241,8 @@ static int facts(void *self, int64_t now, fact_fn fn, void *arg)
     out_number(&o, "trainers", (double)l->count, "count");
     o.source = "/proc/PID/io";
     if (now > l->t0)
-        out_number(&o, "trainer_read_rate", trainers_read(l) / unit_seconds(now - l->t0), "bytes/s");
+        out_number(&o, "trainer_read_rate", trainers_read(l) / unit_seconds(now - l->t0),
+                   "bytes/s");
     return o.rc;
 }
 

@@ -17,10 +17,10 @@
 #define LIST_MAX (8 * MIB) /* modules.dep of a distribution's kernel: about 1 MiB */
 
 static const char *const names[] = {
-    "nvidia",    "nvidia_uvm", "nvidia_peermem", "nv_peer_mem", "nvidia_fs", "gdrdrv",
-    "amdgpu",    "mlx5_core",  "mlx5_ib",        "ib_core",     "ib_uverbs", "ib_umad",
-    "ib_ipoib",  "rdma_cm",    "rdma_ucm",       "irdma",       "bnxt_re",   "efa",
-    "mana_ib",   "nvme",       "nvme_rdma",      "nfs",         "lustre",    "fuse",
+    "nvidia",   "nvidia_uvm", "nvidia_peermem", "nv_peer_mem", "nvidia_fs", "gdrdrv",
+    "amdgpu",   "mlx5_core",  "mlx5_ib",        "ib_core",     "ib_uverbs", "ib_umad",
+    "ib_ipoib", "rdma_cm",    "rdma_ucm",       "irdma",       "bnxt_re",   "efa",
+    "mana_ib",  "nvme",       "nvme_rdma",      "nfs",         "lustre",    "fuse",
 };
 
 /* modules.dep and modules.builtin name files, with '-' and '_' as they please. */
@@ -131,7 +131,6 @@ static int modules_facts(void *self, int64_t now, fact_fn fn, void *arg)
 }
 
 const struct source source_modules = {
-    "modules",     "kernel release and modules", plain_start, NULL,
-    modules_facts, plain_stop,
+    "modules",      "kernel release and modules", plain_start, NULL, modules_facts, plain_stop,
     .survey = true,
 };

@@ -32,12 +32,9 @@
 
 /* Where images of Azure and NVIDIA's topology daemon put them. */
 static const char *const topologies[] = {
-    "/opt/microsoft/ndv4/topo.xml",
-    "/opt/microsoft/ndv5/topo.xml",
-    "/opt/microsoft/ndv4-topo.xml",
-    "/opt/microsoft/ndv5-topo.xml",
-    "/opt/microsoft/ncv4/topo.xml",
-    "/var/run/nvidia-topologyd/virtualTopology.xml",
+    "/opt/microsoft/ndv4/topo.xml", "/opt/microsoft/ndv5/topo.xml",
+    "/opt/microsoft/ndv4-topo.xml", "/opt/microsoft/ndv5-topo.xml",
+    "/opt/microsoft/ncv4/topo.xml", "/var/run/nvidia-topologyd/virtualTopology.xml",
 };
 #define TOPOLOGIES (sizeof(topologies) / sizeof(topologies[0]))
 
@@ -78,8 +75,8 @@ static void keep(struct conf *c, const char *file, const char *line, size_t len)
     size_t n = eq ? (size_t)(eq - line) : 0, rest = eq ? len - n - 1 : 0, i = 0;
     trim(&line, &n);
     trim(&value, &rest);
-    while (i < n && (isupper((unsigned char)line[i]) || isdigit((unsigned char)line[i]) ||
-                     line[i] == '_'))
+    while (i < n &&
+           (isupper((unsigned char)line[i]) || isdigit((unsigned char)line[i]) || line[i] == '_'))
         i++;
     if (!n || i < n || n >= sizeof(c->list[0].name) || c->count == SETTINGS_MAX ||
         memchr(value, '\0', rest) || find(c, line, n))
@@ -222,7 +219,8 @@ static int nccl_files_facts(void *self, int64_t now, fact_fn fn, void *arg)
 }
 
 const struct source source_nccl_files = {
-    "nccl_files",     "files that tell NCCL how to behave", plain_start, NULL,
+    "nccl_files",     "files that tell NCCL how to behave",
+    plain_start,      NULL,
     nccl_files_facts, plain_stop,
     .survey = true,
 };

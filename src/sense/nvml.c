@@ -341,5 +341,6 @@ static void nvml_stop(void *self)
 const struct source source_nvml = {
     "nvml",     "NVIDIA devices: identity, link, utilisation, power, throttling",
     nvml_start, NULL,
-    nvml_facts, nvml_stop, true,
+    nvml_facts, nvml_stop,
+    true,
 };

@@ -66,8 +66,12 @@ struct nvml_fabric {
     unsigned health;     /* NVML_HEALTH_* */
 };
 #define NVML_FABRIC_VERSION ((unsigned)sizeof(struct nvml_fabric) | 2u << 24)
-enum nvml_fabric_state { NVML_FABRIC_UNSUPPORTED, NVML_FABRIC_NOT_STARTED, NVML_FABRIC_IN_PROGRESS,
-                         NVML_FABRIC_COMPLETED };
+enum nvml_fabric_state {
+    NVML_FABRIC_UNSUPPORTED,
+    NVML_FABRIC_NOT_STARTED,
+    NVML_FABRIC_IN_PROGRESS,
+    NVML_FABRIC_COMPLETED
+};
 enum nvml_p2p { NVML_P2P_READ = 0, NVML_P2P_NVLINK = 2 };
 enum nvml_p2p_status { NVML_P2P_OK = 0, NVML_P2P_DISABLED_BY_REGKEY = 4 };
 #define NVML_LINKS_MAX 36 /* NVML_NVLINK_MAX_LINKS of API 13 */

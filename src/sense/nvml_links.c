@@ -72,10 +72,8 @@ static const struct {
     unsigned shift, bits;
     const char *what;
 } faults[] = {
-    {0, 2, "degraded bandwidth"},
-    {2, 2, "route recovery in progress"},
-    {4, 2, "route unhealthy"},
-    {6, 2, "access timeout in recovery"},
+    {0, 2, "degraded bandwidth"},      {2, 2, "route recovery in progress"},
+    {4, 2, "route unhealthy"},         {6, 2, "access timeout in recovery"},
     {8, 4, "incorrect configuration"},
 };
 

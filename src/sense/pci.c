@@ -108,7 +108,8 @@ static void add_function(void *arg, const char *name)
     struct pci *p = arg;
     struct pci_function f = {.numa = -1};
     char path[128], target[512], line[32];
-    if (!pci_is_address(name) || p->count >= FUNCTIONS_MAX || !str_copy(f.address, PCI_ADDRESS, name))
+    if (!pci_is_address(name) || p->count >= FUNCTIONS_MAX ||
+        !str_copy(f.address, PCI_ADDRESS, name))
         return;
     f.vendor = pci_hex(p, &f, "vendor");
     f.class = class_of(pci_hex(p, &f, "class"), f.vendor);
@@ -222,5 +223,8 @@ static int pci_facts(void *self, int64_t now, fact_fn fn, void *arg)
 }
 
 const struct source source_pci = {
-    "pci", "PCIe: links, access control, NUMA nodes", pci_start, pci_sample, pci_facts, pci_stop, .survey = true,
+    "pci",          "PCIe: links, access control, NUMA nodes",
+    pci_start,      pci_sample,
+    pci_facts,      pci_stop,
+    .survey = true,
 };

@@ -73,8 +73,7 @@ void pci_config_parse(const void *bytes, size_t len, struct pci_config *ret)
 static const struct {
     double gigatransfers, coding;
 } generations[] = {
-    {2.5, 0.8},           {5, 0.8},             {8, 128.0 / 130},
-    {16, 128.0 / 130},    {32, 128.0 / 130},    {64, 242.0 / 256},
+    {2.5, 0.8}, {5, 0.8}, {8, 128.0 / 130}, {16, 128.0 / 130}, {32, 128.0 / 130}, {64, 242.0 / 256},
 };
 #define GENERATIONS (sizeof(generations) / sizeof(generations[0]))
 #define GIGA 1e9

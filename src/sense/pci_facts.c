@@ -117,8 +117,8 @@ static void neighbour_facts(const struct pci *p, const struct pci_function *gpu,
 void pci_function_facts(const struct pci *p, const struct pci_function *f, int64_t ns,
                         struct out *o)
 {
-    static const char *const words[] = {"gpu", "ethernet", "infiniband", "nvme", "nvswitch",
-                                        "bridge"};
+    static const char *const words[] = {"gpu",  "ethernet", "infiniband",
+                                        "nvme", "nvswitch", "bridge"};
     char path[128], text[256];
     o->kind = "pci";
     o->subject = f->address;

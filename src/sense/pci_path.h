@@ -15,8 +15,8 @@
 #define PCI_DEPTH 12
 
 struct pci_path {
-    char host[24];                       /* "pci0000:16"; "" unknown */
-    char nodes[PCI_DEPTH][PCI_ADDRESS];  /* from the host bridge to the function itself */
+    char host[24];                      /* "pci0000:16"; "" unknown */
+    char nodes[PCI_DEPTH][PCI_ADDRESS]; /* from the host bridge to the function itself */
     size_t count;
 };
 

@@ -247,8 +247,8 @@ static int rdma_facts(void *self, int64_t now, fact_fn fn, void *arg)
 }
 
 const struct source source_rdma = {
-    "rdma",     "InfiniBand and RoCE ports, their counters and device files",
-    rdma_start, NULL,
-    rdma_facts, rdma_stop,
+    "rdma",         "InfiniBand and RoCE ports, their counters and device files",
+    rdma_start,     NULL,
+    rdma_facts,     rdma_stop,
     .survey = true,
 };

@@ -23,7 +23,8 @@
 #define BITS_PER_GBIT 1e9
 #define GID_TEXT 40
 
-bool rdma_line(const char *root, const struct rdma_port *p, const char *file, char *buf, size_t size)
+bool rdma_line(const char *root, const struct rdma_port *p, const char *file, char *buf,
+               size_t size)
 {
     char path[256];
     snprintf(path, sizeof(path), PORT "/%s", p->device, p->port, file);
@@ -40,10 +41,9 @@ static const char *after_colon(const char *line)
 void rdma_port_look(const char *root, struct rdma_port *p)
 {
     char line[64];
-    p->active = rdma_line(root, p, "state", line, sizeof(line)) &&
-                !strncmp(after_colon(line), "ACTIVE", 6);
-    p->ethernet =
-        rdma_line(root, p, "link_layer", line, sizeof(line)) && !strcmp(line, "Ethernet");
+    p->active =
+        rdma_line(root, p, "state", line, sizeof(line)) && !strncmp(after_colon(line), "ACTIVE", 6);
+    p->ethernet = rdma_line(root, p, "link_layer", line, sizeof(line)) && !strcmp(line, "Ethernet");
 }
 
 /* "400 Gb/sec (4X NDR)"; older kernels write "56 Gb/sec (4X FDR)", "2.5 Gb/sec (1X SDR)". */

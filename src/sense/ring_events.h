@@ -30,7 +30,7 @@ struct probe_rings {
     size_t accelerator_count, accelerator_cap;
     char **notes; /* owned */
     size_t note_count, note_cap;
-    struct map seen; /* files that were opened or refused */
+    struct map seen;    /* files that were opened or refused */
     uint64_t strangers; /* of them, files of users outside the job */
     struct probe_totals totals;
 };

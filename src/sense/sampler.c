@@ -177,8 +177,7 @@ static bool read_writes(struct sampler *s, struct sampler_proc *p, struct sample
         t->io = sampler_openat(p, "task/%u/io", t->tid);
         s->open_count += t->io >= 0;
     }
-    if (read_file(p, t, t->io, "io", text) <= 0 ||
-        !procfs_parse_writes(text, &writes, ret_dirtied))
+    if (read_file(p, t, t->io, "io", text) <= 0 || !procfs_parse_writes(text, &writes, ret_dirtied))
         return false;
     t->wrote = t->writes && writes != t->writes;
     t->writes = writes;

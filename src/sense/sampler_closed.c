@@ -82,8 +82,8 @@ static void take(struct sampler *s, const struct nlmsghdr *h, const struct sampl
     take_end(ends.addr, m->id.idiag_dst, m->idiag_family);
     take_end(ends.local_addr, m->id.idiag_src, m->idiag_family);
     uint64_t channel = resource_socket_channel(&ends);
-    if (!sock_diag_bytes(h, &rx, &tx) ||
-        !map_get(&s->expected, channel, &known) || (uint16_t)known != ends.local_port)
+    if (!sock_diag_bytes(h, &rx, &tx) || !map_get(&s->expected, channel, &known) ||
+        (uint16_t)known != ends.local_port)
         return; /* the channel of a loopback connection is also that of its other end */
     map_remove(&s->expected, channel);
     struct event e = {.kind = EVENT_CLOSED};

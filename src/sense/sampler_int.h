@@ -29,7 +29,7 @@
 /* What a thread is blocked on. Two are the same wait when target, resource, channel are. */
 struct sampler_what {
     uint8_t target; /* enum target */
-    uint16_t flags;  /* enum wait_flag */
+    uint16_t flags; /* enum wait_flag */
     uint32_t resource;
     uint64_t channel;
     uint64_t socket; /* inode of a TCP socket: its byte counts can be asked; 0 none */
@@ -120,11 +120,11 @@ struct sampler {
     struct map socket_of_inode; /* inode -> index */
     struct map missing_sockets; /* inode -> time it was not found */
     int64_t sockets_read, sockets_cost, unix_read, unix_cost;
-    int diag;      /* netlink socket; -1 none */
-    int closed;    /* ... that tells of connections that end; -1 none */
+    int diag;   /* netlink socket; -1 none */
+    int closed; /* ... that tells of connections that end; -1 none */
     bool closed_asked;
     struct map expected; /* channel of a connection -> resource << 16 | local port */
-    bool no_getfd; /* pidfd_getfd(2) is not there or not allowed */
+    bool no_getfd;       /* pidfd_getfd(2) is not there or not allowed */
     uint64_t own_netns;
     int64_t tree_read, tree_cost, others_read;
     uint64_t last_pid; /* of /proc/loadavg, at the last look at the tree */

@@ -35,7 +35,7 @@
 
 #define READ_AGAIN (50 * NS_PER_MS)
 #define MISSING_AGE (1 * NS_PER_S)
-#define READ_SHARE 20 /* a look may cost 1/20 of the time until the next one */
+#define READ_SHARE 20     /* a look may cost 1/20 of the time until the next one */
 #define SOCKETS_MAX 65536 /* remembered */
 
 #ifndef SYS_pidfd_getfd

@@ -3,7 +3,7 @@
 
 #include "base/unit.h"
 
-#define BYTES_MIN 65536          /* of a reading; less is a line in a log */
+#define BYTES_MIN 65536 /* of a reading; less is a line in a log */
 #define TIME_MIN (100 * NS_PER_US)
 #define OWED_MAX (8 * NS_PER_MS) /* a running thread's counter may be this far behind */
 #define RUN_TELLING (2 * NS_PER_MS)

@@ -39,7 +39,8 @@ static int self_facts(void *self, int64_t now, fact_fn fn, void *arg)
 {
     struct self *s = self;
     struct rusage r;
-    struct out o = {.fn = fn, .arg = arg, .kind = "tool", .source = "getrusage and /proc/self/status"};
+    struct out o = {
+        .fn = fn, .arg = arg, .kind = "tool", .source = "getrusage and /proc/self/status"};
     getrusage(RUSAGE_SELF, &r);
     out_number(&o, "cpu_seconds", cpu_seconds(&r) - cpu_seconds(&s->first), "s");
     out_number(&o, "peak_rss", mem_peak_bytes(), "bytes");

@@ -75,7 +75,8 @@ static int services_facts(void *self, int64_t now, fact_fn fn, void *arg)
 }
 
 const struct source source_services = {
-    "services",     "daemons of accelerators and fabrics", plain_start, NULL,
+    "services",     "daemons of accelerators and fabrics",
+    plain_start,    NULL,
     services_facts, plain_stop,
     .survey = true,
 };

@@ -72,8 +72,7 @@ bool sock_diag_bytes(const struct nlmsghdr *h, uint64_t *ret_rx, uint64_t *ret_t
 {
     struct tcp_info info = {0};
     size_t size;
-    const void *found =
-        sock_diag_attribute(h, sizeof(struct inet_diag_msg), INET_DIAG_INFO, &size);
+    const void *found = sock_diag_attribute(h, sizeof(struct inet_diag_msg), INET_DIAG_INFO, &size);
     if (!found || size < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof(uint64_t))
         return false;
     memcpy(&info, found, size < sizeof(info) ? size : sizeof(info));

@@ -6,11 +6,11 @@
 #include <string.h>
 
 static const struct source *const table[] = {
-    &source_cpu,    &source_memory, &source_psi,  &source_disks, &source_nics,
-    &source_mounts, &source_proc,   &source_nvml, &source_given,  &source_self,
-    &source_limits, &source_vm,     &source_data, &source_loader,
-    &source_pci, &source_rdma, &source_gpu_files, &source_modules,
-    &source_services, &source_nccl_files, &source_libraries, &source_job_tcp,
+    &source_cpu,       &source_memory,    &source_psi,     &source_disks,    &source_nics,
+    &source_mounts,    &source_proc,      &source_nvml,    &source_given,    &source_self,
+    &source_limits,    &source_vm,        &source_data,    &source_loader,   &source_pci,
+    &source_rdma,      &source_gpu_files, &source_modules, &source_services, &source_nccl_files,
+    &source_libraries, &source_job_tcp,
 };
 
 #define COUNT (sizeof(table) / sizeof(table[0]))

@@ -41,8 +41,7 @@ static const char *const size_keys[] = {"\"vmSize\"", "\"instance_type\"", "\"in
 /* The text value of a key of JSON, where it is a plain word; a path counts by its last part. */
 static bool find_value(const char *json, const char *key, char *buf, size_t size)
 {
-    static const char word[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/";
+    static const char word[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/";
     for (const char *p = json; (p = strstr(p, key)); p += strlen(key)) {
         const char *v = p + strlen(key);
         v += strspn(v, " \t\r\n");
@@ -116,10 +115,11 @@ static int facts(void *self, int64_t now, fact_fn fn, void *arg)
     rootfs_line(opts->root, "/sys/class/dmi/id/chassis_asset_tag", tag, sizeof(tag));
     out_text(&o, "vendor", vendor);
     out_text(&o, "product", product);
-    out_text(&o, "cloud", !strcmp(tag, AZURE_TAG)                ? "azure"
-                          : !strcmp(vendor, "Amazon EC2")       ? "amazon"
-                          : !strcmp(vendor, "Google")           ? "google"
-                                                                 : NULL);
+    out_text(&o, "cloud",
+             !strcmp(tag, AZURE_TAG)         ? "azure"
+             : !strcmp(vendor, "Amazon EC2") ? "amazon"
+             : !strcmp(vendor, "Google")     ? "google"
+                                             : NULL);
     bool known = true;
     if (opts->vm_size && str_copy(size, sizeof(size), opts->vm_size))
         o.source = "--vm-size";

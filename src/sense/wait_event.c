@@ -86,7 +86,8 @@ static bool woken_by_sibling(const struct bpf_off *o)
 /* Nobody's business but a timer's, unless another thread sent the signal that ended it. */
 static enum target of_signal(const struct bpf_off *o)
 {
-    bool sent = o->waker_tid && o->t_wake && !(o->flags & (BPF_OFF_WAKE_IRQ | BPF_OFF_KTHREAD_WAKER));
+    bool sent =
+        o->waker_tid && o->t_wake && !(o->flags & (BPF_OFF_WAKE_IRQ | BPF_OFF_KTHREAD_WAKER));
     return sent ? TARGET_PIPE : TARGET_SLEEP;
 }
 

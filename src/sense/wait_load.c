@@ -131,8 +131,8 @@ static int load_error(struct error *e, int code)
     missing_capability(missing, sizeof(missing));
     if ((code == EPERM || code == EACCES) && *missing)
         return error_set(e, STATUS_DENIED,
-                         "the wait chain is not permitted: %s %s missing (or run as root)",
-                         missing, strstr(missing, " and ") ? "are" : "is");
+                         "the wait chain is not permitted: %s %s missing (or run as root)", missing,
+                         strstr(missing, " and ") ? "are" : "is");
     if (code == EPERM)
         return error_set(e, STATUS_DENIED,
                          "the kernel refuses BPF programs (lockdown, or a "
@@ -200,8 +200,10 @@ static int load(struct wait_load *l, const struct wait_bpf_opts *o, struct error
         return access(KERNEL_BTF, R_OK)
                    ? error_set(e, STATUS_MISSING, "this kernel has no type information (%s: %s)",
                                KERNEL_BTF, strerror(errno))
-                   : error_set(e, STATUS_MISSING, "the libbpf of this build is too old to read "
-                               "this kernel's type information (%s)", KERNEL_BTF);
+                   : error_set(e, STATUS_MISSING,
+                               "the libbpf of this build is too old to read "
+                               "this kernel's type information (%s)",
+                               KERNEL_BTF);
     }
     bool cast = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0 && !o->as_old;
     int code = load_once(l, btf, o, cast);

@@ -201,8 +201,8 @@ static int attach_entries(struct wait_probes *p, const struct wait_load *l, cons
     int rc = elf_symbol_offsets(path, names, offsets, ENTRIES, e);
     if (rc < 0)
         return rc;
-    int attached = l->multi ? attach_at_once(p, l, path, offsets)
-                            : attach_one_by_one(p, l, path, offsets);
+    int attached =
+        l->multi ? attach_at_once(p, l, path, offsets) : attach_one_by_one(p, l, path, offsets);
     if (attached < 0)
         return error_set(e, STATUS_SYSTEM, "cannot watch the driver calls of \"%s\": %s", path,
                          strerror(-attached));

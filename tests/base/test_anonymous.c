@@ -37,9 +37,24 @@ static void test_addresses(void **state)
 static void test_what_stays(void **state)
 {
     static const char *const same[] = {
-        "/sys/bus/pci/devices/0000:c8:00.0", "5.15.0-1073-azure", "535.183.01", "28.39.1002",
-        "1.2.3", "1.2.3.4.5", "256.1.1.1", "259:0", "0-3,8,10-11", "12:30:45", "cpu0 1 2 3",
-        "00000001:00:00.0", "v1.2.3.4x", "/homes/x", "GPU-", "", "10.0.0", "0x8001",
+        "/sys/bus/pci/devices/0000:c8:00.0",
+        "5.15.0-1073-azure",
+        "535.183.01",
+        "28.39.1002",
+        "1.2.3",
+        "1.2.3.4.5",
+        "256.1.1.1",
+        "259:0",
+        "0-3,8,10-11",
+        "12:30:45",
+        "cpu0 1 2 3",
+        "00000001:00:00.0",
+        "v1.2.3.4x",
+        "/homes/x",
+        "GPU-",
+        "",
+        "10.0.0",
+        "0x8001",
     };
     struct anonymous a = {.host = "c"}; /* too short for a name */
     for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)

@@ -162,9 +162,11 @@ static void test_who_sees(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_several_folders), TEST(test_a_folder_that_several_have),
+    const struct CMUnitTest tests[] = {TEST(test_several_folders),
+                                       TEST(test_a_folder_that_several_have),
                                        TEST(test_links_stay_within),
-                                       TEST(test_a_pipe_holds_nobody), TEST(test_sizes),
+                                       TEST(test_a_pipe_holds_nobody),
+                                       TEST(test_sizes),
                                        TEST(test_who_sees)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

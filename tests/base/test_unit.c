@@ -36,7 +36,8 @@ static void test_part(void **state)
     assert_int_equal(unit_part(365 * day, 100 * day, 365 * day), 100 * day);
     assert_int_equal(unit_part(INT64_MAX, INT64_MAX, INT64_MAX), INT64_MAX);
     assert_int_equal(unit_part(INT64_MAX, INT64_MAX - 1, INT64_MAX), INT64_MAX - 1);
-    assert_int_equal(unit_part(INT64_C(1) << 32, INT64_C(1) << 32, INT64_C(1) << 33), INT64_C(1) << 31);
+    assert_int_equal(unit_part(INT64_C(1) << 32, INT64_C(1) << 32, INT64_C(1) << 33), INT64_C(1)
+                                                                                          << 31);
 }
 
 int main(void)

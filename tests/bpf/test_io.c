@@ -140,8 +140,8 @@ static bool uring_open(struct uring *u)
 static void uring_do(struct uring *u, unsigned opcode, int fd, void *to, unsigned size, off_t at)
 {
     unsigned i = *u->tail & *u->mask;
-    u->sqe[i] = (struct io_uring_sqe){.opcode = (__u8)opcode, .fd = fd, .len = size,
-                                      .addr = (uintptr_t)to, .off = (__u64)at};
+    u->sqe[i] = (struct io_uring_sqe){
+        .opcode = (__u8)opcode, .fd = fd, .len = size, .addr = (uintptr_t)to, .off = (__u64)at};
     u->array[i] = i;
     __atomic_store_n(u->tail, *u->tail + 1, __ATOMIC_RELEASE);
     if (syscall(SYS_io_uring_enter, u->fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0)
@@ -217,7 +217,8 @@ static void check_file(job_fn job, enum target target)
         if (b.events[i].kind != EVENT_WAIT || w->tid != (uint32_t)b.job ||
             w->t_out < b.truth->begun || !(w->flags & WAIT_IOWAIT))
             continue;
-        if (w->target == TARGET_MEMORY) { /* a fault that waits for a page which it had begun to read */
+        if (w->target ==
+            TARGET_MEMORY) { /* a fault that waits for a page which it had begun to read */
             unnamed++;
             continue;
         }
@@ -645,7 +646,8 @@ static void test_uring_names_the_file(void **state)
     bench_run(&b, job_uring_read, &fd);
     for (size_t i = 0; i < b.count; i++) {
         const struct event_wait *w = &b.events[i].wait;
-        if (b.events[i].kind != EVENT_WAIT || w->tid != (uint32_t)b.job || w->t_out < b.truth->begun)
+        if (b.events[i].kind != EVENT_WAIT || w->tid != (uint32_t)b.job ||
+            w->t_out < b.truth->begun)
             continue;
         bool told = w->target == TARGET_FILE && w->channel == channel_of(&st);
         mine += told ? w->t_wake - w->t_out : 0;

@@ -145,8 +145,8 @@ static int64_t seen_writing(const struct bench *b, const struct stat *st)
         assert_int_equal(w->waker_tid, 0);
         assert_true(!w->channel || /* of short calls that no look found */
                     w->channel == resource_inode_channel(
-                                      BPF_FILE_REGULAR,
-                                      major(st->st_dev) << 20 | minor(st->st_dev), st->st_ino));
+                                      BPF_FILE_REGULAR, major(st->st_dev) << 20 | minor(st->st_dev),
+                                      st->st_ino));
         sum += blocked_ns(w);
     }
     return sum;

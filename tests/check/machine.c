@@ -296,8 +296,8 @@ void machine_facts(const struct machine *m, fact_fn fn, void *arg)
     free(s);
     for (size_t i = 0; i < m->fact_count; i++) {
         const struct machine_fact *f = &m->facts[i];
-        struct fact one = {f->kind, f->subject, f->name, isnan(f->number) ? f->text : NULL,
-                           f->number, f->unit, "test"};
+        struct fact one = {f->kind,   f->subject, f->name, isnan(f->number) ? f->text : NULL,
+                           f->number, f->unit,    "test"};
         assert_int_equal(fn(arg, &one), 0);
     }
 }

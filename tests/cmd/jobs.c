@@ -317,8 +317,9 @@ static void print_lines(const char *path, const char *const *keys)
 
 static int job_state(char **a)
 {
-    static const char *const status[] = {"SigBlk", "SigIgn", "SigCgt",       "NoNewPrivs", "Seccomp:",
-                                         "Umask",  "Uid",    "Cpus_allowed", NULL};
+    static const char *const status[] = {"SigBlk",     "SigIgn",       "SigCgt",
+                                         "NoNewPrivs", "Seccomp:",     "Umask",
+                                         "Uid",        "Cpus_allowed", NULL};
     static const char *const all[] = {"", NULL};
     int death = 0;
     DIR *folder = opendir("/proc/self/fd");
@@ -414,10 +415,10 @@ static const struct {
     const char *name;
     int (*run)(char **arguments);
     int arguments;
-} jobs[] = {{"kernels", job_kernels, 2}, {"until", job_until, 2},   {"timed", job_timed, 2},
-            {"crash", job_crash, 1},     {"daemon", job_daemon, 3}, {"flood", job_flood, 3},
-            {"switch", job_switch, 3},   {"child", job_child, 2},   {"state", job_state, 0},
-            {"hold", job_hold, 1},       {"await", job_await, 1},   {"again", job_again, 2},
+} jobs[] = {{"kernels", job_kernels, 2}, {"until", job_until, 2},    {"timed", job_timed, 2},
+            {"crash", job_crash, 1},     {"daemon", job_daemon, 3},  {"flood", job_flood, 3},
+            {"switch", job_switch, 3},   {"child", job_child, 2},    {"state", job_state, 0},
+            {"hold", job_hold, 1},       {"await", job_await, 1},    {"again", job_again, 2},
             {"closes", job_closes, 2},   {"unrings", job_unrings, 3}};
 
 int main(int argc, char **argv)

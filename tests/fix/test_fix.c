@@ -445,7 +445,8 @@ static void becomes_a_folder(void *arg)
 static void test_what_cannot_be_set_back_stays_in_the_journal(void **state)
 {
     struct fix_plan p = {0};
-    struct fix_journal j = {.path = path, .root = root, .moment = becomes_a_folder, .arg = (char[]){AHEAD}};
+    struct fix_journal j = {
+        .path = path, .root = root, .moment = becomes_a_folder, .arg = (char[]){AHEAD}};
     char full[512];
     plan(&p, "sysfs " AHEAD " 4096");
     assert_int_equal(fix_apply(&p, &j, NULL), 0);

@@ -14,7 +14,8 @@
 static int on_fact(void *arg, const struct fact *f)
 {
     (void)arg;
-    if (!f->kind || !f->subject || !f->name || !f->unit || !f->source || (!f->text && !isfinite(f->number)))
+    if (!f->kind || !f->subject || !f->name || !f->unit || !f->source ||
+        (!f->text && !isfinite(f->number)))
         abort();
     return 0;
 }
@@ -41,7 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool pickle = pickle_recognise(text, size);
     flight_is_json(text, size);
     ras_is_json(text, size);
-    const struct value *dump = pickle ? pickle_read(&v, text, size, "x", &e) : value_parse(&v, text, size);
+    const struct value *dump =
+        pickle ? pickle_read(&v, text, size, "x", &e) : value_parse(&v, text, size);
     if (pickle && !dump && (!e.text[0] || strchr(e.text, '\n')))
         abort();
     if (dump) {

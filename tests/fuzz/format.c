@@ -54,7 +54,8 @@ static int read_one(struct source *source, struct sink *sink, struct error *e)
 
 static void run(const char *path)
 {
-    struct record_meta meta = {.title = "fuzz", .version = "0", .mode = "foreign trace", .window_ns = 1};
+    struct record_meta meta = {
+        .title = "fuzz", .version = "0", .mode = "foreign trace", .window_ns = 1};
     struct sink_job job = {.files = 1, .t0 = INT64_MAX, .t1 = INT64_MIN, .first_start = INT64_MIN};
     struct error e = {0};
     struct source *source;
@@ -69,8 +70,8 @@ static void run(const char *path)
         demand(!strstr(e.text, "unable to open"), e.text); /* else nothing is tried */
         demand(e.text[0] && !strchr(e.text, '\n'), "no line that says why");
     } else {
-        struct record_end end = {.exit_code = -1, .cpu_seconds = NAN, .peak_rss_bytes = NAN,
-                                 .slowdown_bound = NAN};
+        struct record_end end = {
+            .exit_code = -1, .cpu_seconds = NAN, .peak_rss_bytes = NAN, .slowdown_bound = NAN};
         if (job.events)
             record_span(job.record, job.t0, job.t1, &e);
         demand(!record_finish(job.record, &end, &e), e.text);

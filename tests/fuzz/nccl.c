@@ -17,7 +17,8 @@ static int on_fact(void *arg, const struct fact *f)
 {
     struct sum *sum = arg;
     char number[40];
-    if (!f->kind || !f->subject || !f->name || !f->unit || !f->source || (!f->text && !isfinite(f->number)))
+    if (!f->kind || !f->subject || !f->name || !f->unit || !f->source ||
+        (!f->text && !isfinite(f->number)))
         abort();
     snprintf(number, sizeof(number), "%.17g", f->text ? 0 : f->number);
     const char *parts[] = {f->kind, f->subject, f->name, f->text ? f->text : number, f->source};

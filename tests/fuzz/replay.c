@@ -25,8 +25,10 @@ static uint64_t draw(uint64_t below)
 /* One small change: a byte, a cut, a piece twice, a piece gone, a word of the grammar. */
 static size_t mutate(uint8_t *data, size_t size, size_t cap)
 {
-    static const char *const words[] = {"\"", "{", "}", "[", "]", ",", ":", "\\", "\\u", "1e9", "-", "NaN",
-                                        "null", "\n", "\r", "\t", "0", "9999999999999999999", "\x1b[0m", "\xff"};
+    static const char *const words[] = {"\"",      "{",   "}",   "[",   "]", ",",
+                                        ":",       "\\",  "\\u", "1e9", "-", "NaN",
+                                        "null",    "\n",  "\r",  "\t",  "0", "9999999999999999999",
+                                        "\x1b[0m", "\xff"};
     size_t at = size ? draw(size) : 0, n = size ? 1 + draw(size - at < 64 ? size - at : 64) : 0;
     const char *word = words[draw(sizeof(words) / sizeof(words[0]))];
     size_t len = strlen(word);

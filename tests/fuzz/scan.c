@@ -31,28 +31,74 @@ static void say(struct said *s, char kind, const void *bytes, size_t len)
     s->tokens++;
 }
 
-static int on_null(void *a) { say(a, '0', "", 0); return 1; }
-static int on_bool(void *a, int v) { say(a, v ? 't' : 'f', "", 0); return 1; }
-static int on_number(void *a, const char *p, size_t n) { say(a, 'n', p, n); return 1; }
-static int on_string(void *a, const unsigned char *p, size_t n) { say(a, 's', "", 0); (void)p; (void)n; return 1; }
-static int on_key(void *a, const unsigned char *p, size_t n) { say(a, 'k', "", 0); (void)p; (void)n; return 1; }
+static int on_null(void *a)
+{
+    say(a, '0', "", 0);
+    return 1;
+}
+static int on_bool(void *a, int v)
+{
+    say(a, v ? 't' : 'f', "", 0);
+    return 1;
+}
+static int on_number(void *a, const char *p, size_t n)
+{
+    say(a, 'n', p, n);
+    return 1;
+}
+static int on_string(void *a, const unsigned char *p, size_t n)
+{
+    say(a, 's', "", 0);
+    (void)p;
+    (void)n;
+    return 1;
+}
+static int on_key(void *a, const unsigned char *p, size_t n)
+{
+    say(a, 'k', "", 0);
+    (void)p;
+    (void)n;
+    return 1;
+}
 
 static void deeper(struct said *s, int by)
 {
     s->depth += by;
     s->deepest = s->depth > s->deepest ? s->depth : s->deepest;
 }
-static int on_map(void *a) { say(a, '{', "", 0); deeper(a, 1); return 1; }
-static int on_map_end(void *a) { say(a, '}', "", 0); deeper(a, -1); return 1; }
-static int on_array(void *a) { say(a, '[', "", 0); deeper(a, 1); return 1; }
-static int on_array_end(void *a) { say(a, ']', "", 0); deeper(a, -1); return 1; }
+static int on_map(void *a)
+{
+    say(a, '{', "", 0);
+    deeper(a, 1);
+    return 1;
+}
+static int on_map_end(void *a)
+{
+    say(a, '}', "", 0);
+    deeper(a, -1);
+    return 1;
+}
+static int on_array(void *a)
+{
+    say(a, '[', "", 0);
+    deeper(a, 1);
+    return 1;
+}
+static int on_array_end(void *a)
+{
+    say(a, ']', "", 0);
+    deeper(a, -1);
+    return 1;
+}
 
 static int by_yajl(const uint8_t *data, size_t size, struct said *s)
 {
-    static const yajl_callbacks calls = {on_null, on_bool, NULL, NULL, on_number, on_string,
-                                         on_map, on_key, on_map_end, on_array, on_array_end};
+    static const yajl_callbacks calls = {on_null,    on_bool,   NULL,        NULL,
+                                         on_number,  on_string, on_map,      on_key,
+                                         on_map_end, on_array,  on_array_end};
     yajl_handle y = yajl_alloc(&calls, NULL, s);
-    int ok = yajl_parse(y, data, size) == yajl_status_ok && yajl_complete_parse(y) == yajl_status_ok;
+    int ok =
+        yajl_parse(y, data, size) == yajl_status_ok && yajl_complete_parse(y) == yajl_status_ok;
     yajl_free(y);
     return ok;
 }
@@ -94,15 +140,17 @@ static void compare(const uint8_t *data, size_t size, const char *path)
     struct said ours = {0}, skipped = {0}, theirs = {0};
     struct scan s, k;
     int trailing;
-    int got = by_scan(path, 0, &ours, &s, &trailing), quick = by_scan(path, 1, &skipped, &k, &trailing);
+    int got = by_scan(path, 0, &ours, &s, &trailing),
+        quick = by_scan(path, 1, &skipped, &k, &trailing);
     if (got < 0)
         return;
     demand(got == quick, "reading and skipping do not agree");
-    demand(!got || (s.bad_utf8 == k.bad_utf8 && s.nans == k.nans), "reading and skipping count differently");
+    demand(!got || (s.bad_utf8 == k.bad_utf8 && s.nans == k.nans),
+           "reading and skipping count differently");
     int want = by_yajl(data, size, &theirs);
     /* the library overlooks a text that begins after the value and does not end, and takes \v and \f for blanks */
-    if (trailing || memchr(data, '\v', size) || memchr(data, '\f', size) || s.bad_utf8 || s.nans || theirs.deepest > SCAN_DEPTH_MAX ||
-        (size >= 3 && !memcmp(data, "\xef\xbb\xbf", 3)))
+    if (trailing || memchr(data, '\v', size) || memchr(data, '\f', size) || s.bad_utf8 || s.nans ||
+        theirs.deepest > SCAN_DEPTH_MAX || (size >= 3 && !memcmp(data, "\xef\xbb\xbf", 3)))
         return;
     if (got != want || (got && (ours.hash != theirs.hash || ours.tokens != theirs.tokens))) {
         while (size > 1 && *data == ' ') {
@@ -121,7 +169,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char path[64];
     if (size >= 2 && data[0] == 0x1f && data[1] == 0x8b)
         return 0; /* the source would inflate it */
-    for (int far = 0; far < 2 && (!far || size % 8 == 3); far++) { /* far back: only some, it takes long */
+    for (int far = 0; far < 2 && (!far || size % 8 == 3);
+         far++) { /* far back: only some, it takes long */
         /* the second time so far back that the middle of it meets the end of a block */
         size_t before = far ? SOURCE_BLOCK - size / 2 % SOURCE_BLOCK : 0;
         uint8_t *all = malloc(before + size + 1);

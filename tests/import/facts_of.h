@@ -42,7 +42,8 @@ static inline int facts_add(void *arg, const struct fact *f)
     struct facts *all = arg;
     char line[2048];
     if (f->text)
-        snprintf(line, sizeof(line), "%s|%s|%s|%s|%s", f->kind, f->subject, f->name, f->text, f->source);
+        snprintf(line, sizeof(line), "%s|%s|%s|%s|%s", f->kind, f->subject, f->name, f->text,
+                 f->source);
     else
         snprintf(line, sizeof(line), "%s|%s|%s|%.9g|%s", f->kind, f->subject, f->name, f->number,
                  f->source);

@@ -35,7 +35,8 @@ static void known_names_keep_their_sums(void **state)
     collectives_clear(&c);
 }
 
-static void group_is(const char *ranks, int64_t size, const char *name, const char *words, const char *want)
+static void group_is(const char *ranks, int64_t size, const char *name, const char *words,
+                     const char *want)
 {
     char text[160];
     collective_group(ranks, size, name, words, text, sizeof(text));

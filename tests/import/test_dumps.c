@@ -77,11 +77,12 @@ static const struct value *parse(struct values *v, const char *text)
 }
 
 #define ENTRY(seq, op, size, type, state)                                                          \
-    "{\"pg_id\":0,\"process_group\":[\"0\",\"dp\"],\"collective_seq_id\":" #seq                     \
+    "{\"pg_id\":0,\"process_group\":[\"0\",\"dp\"],\"collective_seq_id\":" #seq                    \
     ",\"profiling_name\":\"nccl:" op "\",\"input_sizes\":[[" #size "]],\"input_dtypes\":[\"" type  \
     "\"],\"state\":\"" state "\",\"is_p2p\":false}"
 #define DUMP(entries)                                                                              \
-    "{\"version\":\"2.4\",\"pg_config\":{\"0\":{\"name\":\"0\",\"desc\":\"dp\",\"ranks\":\"[0, 1, 2, 3]\"}}," \
+    "{\"version\":\"2.4\",\"pg_config\":{\"0\":{\"name\":\"0\",\"desc\":\"dp\",\"ranks\":\"[0, "   \
+    "1, 2, 3]\"}},"                                                                                \
     "\"entries\":[" entries "]}"
 
 static struct facts compare(const char *const dumps[], int count)
@@ -129,7 +130,8 @@ static void test_quiet(void **state)
 {
     static const char *const dumps[] = {
         DUMP(ENTRY(7, "all_to_all", 64, "Float", "completed")),
-        DUMP(ENTRY(7, "all_to_all", 32, "Float", "completed") "," ENTRY(8, "all_reduce", 1, "Float", "completed"))};
+        DUMP(ENTRY(7, "all_to_all", 32, "Float", "completed") "," ENTRY(8, "all_reduce", 1, "Float",
+                                                                        "completed"))};
     (void)state;
     struct facts all = compare(dumps, 2);
     HAS(&all, "flight||missing|0");
@@ -146,9 +148,11 @@ static void test_no_dump(void **state)
     assert_int_equal(flight_add(f, parse(&v, "{\"a\":1}"), 0, "x.json", &e), STATUS_INPUT);
     assert_non_null(strstr(e.text, "\"x.json\""));
     assert_int_equal(flight_add(f, parse(&v, "[1,2]"), 0, "x", &e), STATUS_INPUT);
-    assert_int_equal(flight_add(f, parse(&v, "{\"entries\":[1,null,{},{\"process_group\":7}]}"), 0, "x", &e), 0);
+    assert_int_equal(
+        flight_add(f, parse(&v, "{\"entries\":[1,null,{},{\"process_group\":7}]}"), 0, "x", &e), 0);
     assert_int_equal(flight_skipped(f), 4);
-    assert_int_equal(flight_add(f, parse(&v, "{\"entries\":[]}"), 0, "y", &e), STATUS_INPUT); /* twice */
+    assert_int_equal(flight_add(f, parse(&v, "{\"entries\":[]}"), 0, "y", &e),
+                     STATUS_INPUT); /* twice */
     assert_int_equal(flight_rank_of_name("/a/b.3/nccl_trace_rank_12"), 12);
     assert_int_equal(flight_rank_of_name("comm_lib_trace_rank_7.json"), 7);
     assert_int_equal(flight_rank_of_name("dump.pkl"), -1);
@@ -173,11 +177,15 @@ static bool refuses(const char *bytes, size_t size, const char *why)
 static void test_pickle_code(void **state)
 {
     (void)state;
-    REFUSES("\x80\x02" "cos\nsystem\nX\x02\x00\x00\x00ls\x85R.", "never done");
+    REFUSES("\x80\x02"
+            "cos\nsystem\nX\x02\x00\x00\x00ls\x85R.",
+            "never done");
     REFUSES("\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02ls\x85R.", "never done");
     REFUSES("\x80\x02}]R.", "never done");
     REFUSES("\x80\x02]}b.", "never done");
-    REFUSES("\x80\x02" "ctorch.jit._pickle\nbuild_intlist\n.x", "no plain data");
+    REFUSES("\x80\x02"
+            "ctorch.jit._pickle\nbuild_intlist\n.x",
+            "no plain data");
 }
 
 static void test_pickle_bad(void **state)
@@ -193,15 +201,21 @@ static void test_pickle_bad(void **state)
     REFUSES("\x80\x02h\x07.", "names a value");
     REFUSES("\x80\x02\xf0.", "no dump has");
     REFUSES("\x80\x02}(Nu.", "no list or dict");
-    REFUSES("\x80\x02\x8a\x09" "123456789.", "64 bits");
+    REFUSES("\x80\x02\x8a\x09"
+            "123456789.",
+            "64 bits");
 }
 
 static void test_pickle_values(void **state)
 {
     struct values v = {0};
-    static const char bytes[] = "\x80\x02}q\x00(X\x01\x00\x00\x00" "aJ\xfe\xff\xff\xffX\x01\x00\x00\x00" "b](K\x01M\x00\x01\x8a\x01\xff"
-                                "G?\xf8\x00\x00\x00\x00\x00\x00\x88NeX\x01\x00\x00\x00" "cctorch.jit._pickle\nbuild_intlist\n"
-                                "]K\x07" "a\x85Ru.";
+    static const char bytes[] = "\x80\x02}q\x00(X\x01\x00\x00\x00"
+                                "aJ\xfe\xff\xff\xffX\x01\x00\x00\x00"
+                                "b](K\x01M\x00\x01\x8a\x01\xff"
+                                "G?\xf8\x00\x00\x00\x00\x00\x00\x88NeX\x01\x00\x00\x00"
+                                "cctorch.jit._pickle\nbuild_intlist\n"
+                                "]K\x07"
+                                "a\x85Ru.";
     (void)state;
     const struct value *p = pickle_read(&v, bytes, sizeof(bytes) - 1, "x", NULL);
     assert_non_null(p);
@@ -222,13 +236,18 @@ static void test_pickle_values(void **state)
 static void test_ras(void **state)
 {
     static const char text[] =
-        "{\"nccl_version\":\"2.28.9\",\"communicators_count\":1,\"communicators\":[{\"hash\":\"0xab12\",\"size\":4,"
+        "{\"nccl_version\":\"2.28.9\",\"communicators_count\":1,\"communicators\":[{\"hash\":"
+        "\"0xab12\",\"size\":4,"
         "\"missing_ranks_count\":1,\"ranks\":["
-        "{\"rank\":0,\"host\":\"a\",\"pid\":1,\"collective_counts\":{\"Broadcast\":2,\"AllReduce\":1000}},"
-        "{\"rank\":1,\"host\":\"a\",\"pid\":2,\"collective_counts\":{\"Broadcast\":2,\"AllReduce\":940}},"
-        "{\"rank\":2,\"host\":\"b\",\"pid\":3,\"collective_counts\":{\"Broadcast\":1,\"AllReduce\":1000}}],"
+        "{\"rank\":0,\"host\":\"a\",\"pid\":1,\"collective_counts\":{\"Broadcast\":2,\"AllReduce\":"
+        "1000}},"
+        "{\"rank\":1,\"host\":\"a\",\"pid\":2,\"collective_counts\":{\"Broadcast\":2,\"AllReduce\":"
+        "940}},"
+        "{\"rank\":2,\"host\":\"b\",\"pid\":3,\"collective_counts\":{\"Broadcast\":1,\"AllReduce\":"
+        "1000}}],"
         "\"missing_ranks\":[{\"rank\":3,\"host\":\"b\",\"pid\":4711,\"cuda_dev\":1,"
-        "\"status\":{\"unresponsive\":true,\"considered_dead\":false}}]}],\"ras\":{\"timeouts_count\":2}}";
+        "\"status\":{\"unresponsive\":true,\"considered_dead\":false}}]}],\"ras\":{\"timeouts_"
+        "count\":2}}";
     struct values v = {0};
     struct facts all = {0};
     struct error e = {0};
@@ -244,12 +263,16 @@ static void test_ras(void **state)
     HAS(&all, "ras/missing|0xab12 3|pid|4711");
     HAS(&all, "ras/missing|0xab12 3|unresponsive|1");
     HAS(&all, "ras/missing|0xab12 3|dead|0");
-    assert_int_equal(ras_facts(parse(&v, "{\"communicators\":[]}"), "x", facts_add, &all, &e), STATUS_INPUT);
+    assert_int_equal(ras_facts(parse(&v, "{\"communicators\":[]}"), "x", facts_add, &all, &e),
+                     STATUS_INPUT);
     facts_clear(&all);
     /* what is not told is not zero */
-    assert_int_equal(ras_facts(parse(&v, "{\"nccl_version\":\"2.28\",\"communicators\":[{\"hash\":\"0x1\",\"size\":8,"
-                                         "\"missing_ranks_count\":3,\"missing_ranks\":[{\"rank\":5}]}]}"),
-                               "x", facts_add, &all, &e), 0);
+    assert_int_equal(
+        ras_facts(
+            parse(&v, "{\"nccl_version\":\"2.28\",\"communicators\":[{\"hash\":\"0x1\",\"size\":8,"
+                      "\"missing_ranks_count\":3,\"missing_ranks\":[{\"rank\":5}]}]}"),
+            "x", facts_add, &all, &e),
+        0);
     HAS(&all, "ras||missing|3");
     HAS(&all, "ras/comm|0x1|missing|3");
     HAS_NOT(&all, "ras/missing|0x1 5|dead|");
@@ -262,14 +285,21 @@ static void test_inspector(void **state)
 {
     /* v4.0: a header in each line; v4.3: one before those that belong to it. */
     static const char *const lines[] = {
-        "{\"header\":{\"id\":\"0x7\",\"comm_name\":\"dp\",\"rank\":0,\"n_ranks\":8,\"nnodes\":1},\"metadata\":"
-        "{\"inspector_output_format_version\":\"v4.0\",\"hostname\":\"a\",\"pid\":1},\"coll_perf\":{\"coll\":\"AllReduce\","
-        "\"coll_sn\":1,\"coll_msg_size_bytes\":1000000,\"coll_exec_time_us\":500,\"coll_busbw_gbs\":200}}",
-        "{\"header\":{\"id\":\"0x7\",\"comm_name\":\"dp\",\"rank\":0,\"n_ranks\":8},\"metadata\":{\"hostname\":\"b\"},"
+        "{\"header\":{\"id\":\"0x7\",\"comm_name\":\"dp\",\"rank\":0,\"n_ranks\":8,\"nnodes\":1},"
+        "\"metadata\":"
+        "{\"inspector_output_format_version\":\"v4.0\",\"hostname\":\"a\",\"pid\":1},\"coll_perf\":"
+        "{\"coll\":\"AllReduce\","
+        "\"coll_sn\":1,\"coll_msg_size_bytes\":1000000,\"coll_exec_time_us\":500,\"coll_busbw_"
+        "gbs\":200}}",
+        "{\"header\":{\"id\":\"0x7\",\"comm_name\":\"dp\",\"rank\":0,\"n_ranks\":8},\"metadata\":{"
+        "\"hostname\":\"b\"},"
         "\"dump_stats\":{\"coll_records\":2,\"coll_dropped_since_last_dump\":3}}",
-        "{\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_msg_size_bytes\":1000000,\"coll_exec_time_us\":1500,\"coll_busbw_gbs\":100}}",
-        "{\"p2p_perf\":{\"p2p\":\"Send\",\"p2p_peer\":1,\"p2p_msg_size_bytes\":10,\"p2p_exec_time_us\":5,\"p2p_busbw_gbs\":2}}",
-        "{\"coll_perf\":{\"coll\":\"AllReduce\"}}", "{\"other\":1}"};
+        "{\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_msg_size_bytes\":1000000,\"coll_exec_time_"
+        "us\":1500,\"coll_busbw_gbs\":100}}",
+        "{\"p2p_perf\":{\"p2p\":\"Send\",\"p2p_peer\":1,\"p2p_msg_size_bytes\":10,\"p2p_exec_time_"
+        "us\":5,\"p2p_busbw_gbs\":2}}",
+        "{\"coll_perf\":{\"coll\":\"AllReduce\"}}",
+        "{\"other\":1}"};
     struct values v = {0};
     struct facts all = {0};
     struct inspector *p = inspector_new();
@@ -304,10 +334,12 @@ static void test_inspector_tells_less(void **state)
     struct inspector *p = inspector_new();
     (void)state;
     inspector_begin(p);
-    inspector_line(p, parse(&v, "{\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_exec_time_us\":5}}"));
+    inspector_line(p,
+                   parse(&v, "{\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_exec_time_us\":5}}"));
     for (int i = 0; i < 4096; i++) {
         char line[96];
-        snprintf(line, sizeof(line), "{\"p2p_perf\":{\"p2p\":\"Send %d\",\"p2p_exec_time_us\":5}}", i);
+        snprintf(line, sizeof(line), "{\"p2p_perf\":{\"p2p\":\"Send %d\",\"p2p_exec_time_us\":5}}",
+                 i);
         inspector_line(p, parse(&v, line));
     }
     assert_int_equal(inspector_records(p), 4096);
@@ -350,12 +382,12 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_real_pickles), cmocka_unit_test(test_real_json),
-        cmocka_unit_test(test_sizes),        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_quiet),        cmocka_unit_test(test_no_dump),
-        cmocka_unit_test(test_pickle_code),  cmocka_unit_test(test_pickle_bad),
+        cmocka_unit_test(test_real_pickles),  cmocka_unit_test(test_real_json),
+        cmocka_unit_test(test_sizes),         cmocka_unit_test(test_types),
+        cmocka_unit_test(test_quiet),         cmocka_unit_test(test_no_dump),
+        cmocka_unit_test(test_pickle_code),   cmocka_unit_test(test_pickle_bad),
         cmocka_unit_test(test_pickle_values), cmocka_unit_test(test_ras),
-        cmocka_unit_test(test_inspector),    cmocka_unit_test(test_inspector_tells_less),
+        cmocka_unit_test(test_inspector),     cmocka_unit_test(test_inspector_tells_less),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -209,7 +209,8 @@ static void test_interleaved(void **state)
     struct nccl_log *l = nccl_log_new();
     static const char text[] =
         "node1:17:17 [0] NCCL INFO Using network IB\n"
-        "node2:18:18 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [send] via NET/IB/0node1:17:17 [0] NCCL "
+        "node2:18:18 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [send] via NET/IB/0node1:17:17 [0] "
+        "NCCL "
         "INFO Connected all rings\n"
         "node1:17:17 [0] NCCL INFO Using network Socket"; /* no newline at the end */
     (void)state;
@@ -229,15 +230,17 @@ static void test_interleaved(void **state)
 static void test_prefixes(void **state)
 {
     (void)state;
-    struct nccl_line l = one("(WorkerDict pid=91, ip=10.0.0.2) [rank3]: a-b_c.dom.ain:12:3456 [-1] NCCL INFO "
-                             "Using network Socket");
+    struct nccl_line l =
+        one("(WorkerDict pid=91, ip=10.0.0.2) [rank3]: a-b_c.dom.ain:12:3456 [-1] NCCL INFO "
+            "Using network Socket");
     assert_string_equal(l.host, "a-b_c");
     assert_int_equal(l.pid, 12);
     assert_int_equal(l.tid, 3456);
     assert_int_equal(l.device, -1);
     assert_int_equal(l.kind, NCCL_NETWORK);
     assert_string_equal(l.name, "Socket");
-    l = one("h:1:2 [3] transport/net_ib.cc:99 (ncclIbTest) NCCL WARN Call to ibv_reg_mr failed with error "
+    l = one("h:1:2 [3] transport/net_ib.cc:99 (ncclIbTest) NCCL WARN Call to ibv_reg_mr failed "
+            "with error "
             "Cannot allocate memory");
     assert_string_equal(l.word, "memlock");
     assert_true(l.warn);
@@ -267,7 +270,8 @@ static void test_shapes(void **state)
     l = one("h:1:2 [0] NCCL INFO NCCL_IB_HCA set to mlx5_0,mlx5_1");
     assert_int_equal(l.kind, NCCL_ENV);
     assert_string_equal(l.value, "mlx5_0,mlx5_1");
-    l = one("h:1:2 [0] NCCL INFO NET/IB : Using [0]={[0] mlx5_0:1/RoCE, [1] mlx5_1:1/RoCE} [RO]; OOB e:1.2.3.4<0>");
+    l = one("h:1:2 [0] NCCL INFO NET/IB : Using [0]={[0] mlx5_0:1/RoCE, [1] mlx5_1:1/RoCE} [RO]; "
+            "OOB e:1.2.3.4<0>");
     assert_int_equal(l.count2, 2);
     assert_int_equal(l.count3, 1);
     assert_true(l.on);
@@ -321,8 +325,10 @@ static void test_no_memory(void **state)
     static const char text[] =
         "NCCL version 2.18.5+cuda12.2\nh:1:2 [0] NCCL INFO NCCL_X set by environment to 1.\n"
         "h:1:2 [0] NCCL INFO Using network IB\n"
-        "h:1:2 [0] NCCL INFO comm 0x1 rank 0 nranks 2 cudaDev 0 busId 1000 commId 0x5 - Init START\n"
-        "h:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0\nh:1:2 [0] NCCL WARN x\n";
+        "h:1:2 [0] NCCL INFO comm 0x1 rank 0 nranks 2 cudaDev 0 busId 1000 commId 0x5 - Init "
+        "START\n"
+        "h:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0\nh:1:2 [0] NCCL WARN "
+        "x\n";
     (void)state;
     for (long n = 0;; n++) {
         struct error e = {0};
@@ -347,10 +353,12 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_2_8),     cmocka_unit_test(test_2_14),        cmocka_unit_test(test_2_18),
-        cmocka_unit_test(test_2_21),    cmocka_unit_test(test_2_27),        cmocka_unit_test(test_2_30),
-        cmocka_unit_test(test_rccl),    cmocka_unit_test(test_interleaved), cmocka_unit_test(test_prefixes),
-        cmocka_unit_test(test_shapes),  cmocka_unit_test(test_like),        cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_2_8),       cmocka_unit_test(test_2_14),
+        cmocka_unit_test(test_2_18),      cmocka_unit_test(test_2_21),
+        cmocka_unit_test(test_2_27),      cmocka_unit_test(test_2_30),
+        cmocka_unit_test(test_rccl),      cmocka_unit_test(test_interleaved),
+        cmocka_unit_test(test_prefixes),  cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_like),      cmocka_unit_test(test_bad),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

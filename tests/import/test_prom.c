@@ -42,9 +42,10 @@ static void test_lines(void **state)
     assert_int_equal(line(b, "# HELP a b c").kind, PROM_BLANK);
     assert_int_equal(line(b, "# EOF").kind, PROM_BLANK);
     assert_int_equal(line(b, "").kind, PROM_BLANK);
-    static const char *const broken[] = {"a", "a{", "a{b} 1", "a{b=\"c} 1", "a{b=\"c\"", "a{b=\"c\"} x", "1a 2",
-                                         "a 1 x", "a 1 2 3", "a{b=\"c\\", "a 1x", "a 1 9000000000000000",
-                                         "a 1 -5", "a 1 nan"};
+    static const char *const broken[] = {
+        "a",      "a{",     "a{b} 1",  "a{b=\"c} 1", "a{b=\"c\"", "a{b=\"c\"} x",
+        "1a 2",   "a 1 x",  "a 1 2 3", "a{b=\"c\\",  "a 1x",      "a 1 9000000000000000",
+        "a 1 -5", "a 1 nan"};
     for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
         if (line(b, broken[i]).kind != PROM_BROKEN)
             fail_msg("%s", broken[i]);
@@ -77,11 +78,16 @@ static void test_rates(void **state)
     struct prom_set s = {.node_time = NAN};
     struct facts all = {0};
     (void)state;
-    scrape(&s, "# TYPE rx_bytes_total counter\nrx_bytes_total{d=\"a\"} 1000\nx_total 50\n# TYPE g gauge\ng 1\n"
-               "# TYPE h histogram\nh_bucket{le=\"1\"} 5\nh_sum 10\nh_count 5\ngo_threads 7\nbad line here\n",
+    scrape(&s,
+           "# TYPE rx_bytes_total counter\nrx_bytes_total{d=\"a\"} 1000\nx_total 50\n# TYPE g "
+           "gauge\ng 1\n"
+           "# TYPE h histogram\nh_bucket{le=\"1\"} 5\nh_sum 10\nh_count 5\ngo_threads 7\nbad line "
+           "here\n",
            10 * NS_PER_S);
-    scrape(&s, "# TYPE rx_bytes_total counter\nrx_bytes_total{d=\"a\"} 3000\nx_total 20\n# TYPE g gauge\ng 3\n"
-               "# TYPE h histogram\nh_sum 40\nh_count 10\n",
+    scrape(&s,
+           "# TYPE rx_bytes_total counter\nrx_bytes_total{d=\"a\"} 3000\nx_total 20\n# TYPE g "
+           "gauge\ng 3\n"
+           "# TYPE h histogram\nh_sum 40\nh_count 10\n",
            20 * NS_PER_S);
     prom_set_sort(&s);
     assert_int_equal(s.broken, 1);
@@ -155,8 +161,9 @@ static void on_row(void *arg, const struct ledger_row *row)
 }
 
 #define GPU(n, util, active, used)                                                                 \
-    "DCGM_FI_DEV_GPU_UTIL{gpu=\"" #n "\",UUID=\"GPU-" #n "\",modelName=\"H100\"} " #util "\n"       \
-    "DCGM_FI_PROF_GR_ENGINE_ACTIVE{gpu=\"" #n "\",UUID=\"GPU-" #n "\",modelName=\"H100\"} " #active "\n" \
+    "DCGM_FI_DEV_GPU_UTIL{gpu=\"" #n "\",UUID=\"GPU-" #n "\",modelName=\"H100\"} " #util "\n"      \
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE{gpu=\"" #n "\",UUID=\"GPU-" #n                                  \
+    "\",modelName=\"H100\"} " #active "\n"                                                         \
     "DCGM_FI_DEV_FB_USED{gpu=\"" #n "\",UUID=\"GPU-" #n "\",modelName=\"H100\"} " #used "\n"
 
 /* Every nanosecond of each device is in one row; a device that a job holds waits, another is unused. */
@@ -166,10 +173,14 @@ static void test_ledger(void **state)
     struct sums x = {0};
     struct prom_ledger_sink sink = {&x, on_gpu, on_row};
     (void)state;
-    scrape(&s, GPU(0, 90, 0.5, 70000) GPU(1, 0, 0, 4) GPU(2, 0, 0, 70000)
-               "DCGM_FI_DEV_GPU_UTIL{gpu=\"3\",Hostname=\"n\"} 25\n", NS_PER_S);
-    scrape(&s, GPU(0, 90, 0.7, 70000) GPU(1, 0, 0, 4) GPU(2, 0, 0, 70000)
-               "DCGM_FI_DEV_GPU_UTIL{gpu=\"3\",Hostname=\"n\"} 25\n", 11 * NS_PER_S);
+    scrape(&s,
+           GPU(0, 90, 0.5, 70000) GPU(1, 0, 0, 4)
+               GPU(2, 0, 0, 70000) "DCGM_FI_DEV_GPU_UTIL{gpu=\"3\",Hostname=\"n\"} 25\n",
+           NS_PER_S);
+    scrape(&s,
+           GPU(0, 90, 0.7, 70000) GPU(1, 0, 0, 4)
+               GPU(2, 0, 0, 70000) "DCGM_FI_DEV_GPU_UTIL{gpu=\"3\",Hostname=\"n\"} 25\n",
+           11 * NS_PER_S);
     prom_set_sort(&s);
     assert_int_equal(prom_ledger(&s, 333 * NS_PER_MS, &sink, NULL), 0);
     assert_int_equal(x.gpus, 4);
@@ -198,11 +209,14 @@ static void test_hostile(void **state)
     struct prom_ledger_sink sink = {&x, on_gpu, on_row};
     struct facts all = {0};
     (void)state;
-    scrape(&s, "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 7 9000000000000000\nDCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} -5 2000\n"
-               "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 5 2000\nDCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} +Inf 3000\n"
-               "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 1e300 4000\nDCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 1e300 3000\n"
-               "x_total 1e308 1000\nx_total -1e308 2000\n",
-           PROM_NO_TIME);
+    scrape(
+        &s,
+        "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 7 9000000000000000\nDCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} -5 "
+        "2000\n"
+        "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 5 2000\nDCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} +Inf 3000\n"
+        "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 1e300 4000\nDCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 1e300 3000\n"
+        "x_total 1e308 1000\nx_total -1e308 2000\n",
+        PROM_NO_TIME);
     prom_set_sort(&s);
     assert_int_equal(s.broken, 1);
     assert_int_equal(prom_ledger(&s, NS_PER_S, &sink, NULL), 0);

@@ -9,7 +9,10 @@
 
 #include <cmocka.h>
 
-#define FILE_OF(number, ...) {.path = "a", .tool = "PyTorch profiler", .rank = number, __VA_ARGS__}
+#define FILE_OF(number, ...)                                                                       \
+    {                                                                                              \
+        .path = "a", .tool = "PyTorch profiler", .rank = number, __VA_ARGS__                       \
+    }
 
 /* needle NULL: nothing may be said. */
 static void said(const struct same_job_file *a, const struct same_job_file *b, const char *needle)
@@ -52,15 +55,18 @@ static void jobs_of_two_sizes(void **state)
 
 static void another_tool(void **state)
 {
-    struct same_job_file a = FILE_OF(1, .clocked = true, .t0 = 5, .t1 = 9, .pid = {1, 40}, .pids = 2);
-    struct same_job_file b = FILE_OF(-1, .clocked = true, .t0 = 6, .t1 = 10, .pid = {1, 41}, .pids = 2);
+    struct same_job_file a =
+        FILE_OF(1, .clocked = true, .t0 = 5, .t1 = 9, .pid = {1, 40}, .pids = 2);
+    struct same_job_file b =
+        FILE_OF(-1, .clocked = true, .t0 = 6, .t1 = 10, .pid = {1, 41}, .pids = 2);
     (void)state;
     b.tool = "Nsight Systems";
     said(&a, &b, NULL); /* another process */
     b.pid[1] = 40;
     said(&a, &b, "process 40 at the same time as \"a\"");
     b.clocked = false;
-    said(&a, &b, "nothing tells that it is another rank of the same job: both show one process number");
+    said(&a, &b,
+         "nothing tells that it is another rank of the same job: both show one process number");
     b.pid[1] = 41;
     said(&a, &b, "nothing tells that it is another rank");
     b.rank = 2;
@@ -69,8 +75,10 @@ static void another_tool(void **state)
 
 static void hosts_tell_processes_apart(void **state)
 {
-    struct same_job_file a = FILE_OF(-1, .clocked = true, .t0 = 5, .t1 = 9, .host = "n1", .pid = {40}, .pids = 1);
-    struct same_job_file b = FILE_OF(-1, .clocked = true, .t0 = 6, .t1 = 10, .host = "n2", .pid = {40}, .pids = 1);
+    struct same_job_file a =
+        FILE_OF(-1, .clocked = true, .t0 = 5, .t1 = 9, .host = "n1", .pid = {40}, .pids = 1);
+    struct same_job_file b =
+        FILE_OF(-1, .clocked = true, .t0 = 6, .t1 = 10, .host = "n2", .pid = {40}, .pids = 1);
     (void)state;
     said(&a, &b, NULL);
     b.tool = "Nsight Systems";
@@ -107,9 +115,13 @@ static void another_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_of_one_job_need_no_words), cmocka_unit_test(one_rank_twice),
-        cmocka_unit_test(jobs_of_two_sizes), cmocka_unit_test(another_tool), cmocka_unit_test(another_time),
-        cmocka_unit_test(hosts_tell_processes_apart), cmocka_unit_test(a_copy),
+        cmocka_unit_test(ranks_of_one_job_need_no_words),
+        cmocka_unit_test(one_rank_twice),
+        cmocka_unit_test(jobs_of_two_sizes),
+        cmocka_unit_test(another_tool),
+        cmocka_unit_test(another_time),
+        cmocka_unit_test(hosts_tell_processes_apart),
+        cmocka_unit_test(a_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

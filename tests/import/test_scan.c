@@ -62,7 +62,8 @@ static void test_tokens(void **state)
 /* Every token stands across the end of a block once. */
 static void test_block_ends(void **state)
 {
-    static const char tail[] = "\"key with \\u00e9 in it\" : [-12.5e3, true, \"t\\\\xt\", {\"k\":null}]}";
+    static const char tail[] =
+        "\"key with \\u00e9 in it\" : [-12.5e3, true, \"t\\\\xt\", {\"k\":null}]}";
     char out[2000];
     struct error e;
     for (size_t back = 0; back < sizeof(tail) + 2; back++) {
@@ -168,7 +169,8 @@ static void test_depth(void **state)
 
 static void test_counts(void **state)
 {
-    static const char text[] = "[\"\xff\", \"gr\xc3\xbc\xc3\x9f\", \"\xc0\x80\", \"\xed\xa0\x80\", NaN]";
+    static const char text[] =
+        "[\"\xff\", \"gr\xc3\xbc\xc3\x9f\", \"\xc0\x80\", \"\xed\xa0\x80\", NaN]";
     struct temp t = temp_file(text, sizeof(text) - 1);
     struct source *source;
     struct scan s;
@@ -237,11 +239,11 @@ static void test_texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tokens),   cmocka_unit_test(test_block_ends),
-        cmocka_unit_test(test_cut_words),
-        cmocka_unit_test(test_long_text), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_depth),    cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_decimals), cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_tokens),    cmocka_unit_test(test_block_ends),
+        cmocka_unit_test(test_cut_words), cmocka_unit_test(test_long_text),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_counts),    cmocka_unit_test(test_decimals),
+        cmocka_unit_test(test_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -197,9 +197,9 @@ static void test_what_is_no_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain_and_gzip), cmocka_unit_test(test_members),
+        cmocka_unit_test(test_plain_and_gzip),  cmocka_unit_test(test_members),
         cmocka_unit_test(test_cut_and_damaged), cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_ends_of_lines), cmocka_unit_test(test_close_early),
+        cmocka_unit_test(test_ends_of_lines),   cmocka_unit_test(test_close_early),
         cmocka_unit_test(test_what_is_no_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

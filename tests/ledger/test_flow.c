@@ -18,10 +18,10 @@
 
 struct store {
     int readers;
-    int64_t latency;   /* of each request */
-    int64_t line;      /* time of an item on the line that all share, 0: none */
-    int64_t own_line;  /* time of an item on each reader's own line */
-    int64_t decode;    /* between two reads */
+    int64_t latency;  /* of each request */
+    int64_t line;     /* time of an item on the line that all share, 0: none */
+    int64_t own_line; /* time of an item on each reader's own line */
+    int64_t decode;   /* between two reads */
 };
 
 struct reader {
@@ -177,12 +177,9 @@ static void test_untold(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_latency),
-        cmocka_unit_test(test_bandwidth),
-        cmocka_unit_test(test_even_line),
-        cmocka_unit_test(test_own_line),
-        cmocka_unit_test(test_asked_at_once),
-        cmocka_unit_test(test_untold),
+        cmocka_unit_test(test_latency),       cmocka_unit_test(test_bandwidth),
+        cmocka_unit_test(test_even_line),     cmocka_unit_test(test_own_line),
+        cmocka_unit_test(test_asked_at_once), cmocka_unit_test(test_untold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

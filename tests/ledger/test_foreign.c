@@ -16,11 +16,17 @@
 #define MAIN 100u
 #define OTHER 101u
 
-static void op(struct threads *t, uint32_t tid, enum op_kind kind, int64_t t0, int64_t t1, enum cause cause,
-               uint32_t resource, bool awaits)
+static void op(struct threads *t, uint32_t tid, enum op_kind kind, int64_t t0, int64_t t1,
+               enum cause cause, uint32_t resource, bool awaits)
 {
-    struct event_op e = {.t0 = t0, .t1 = t1, .pid = MAIN, .tid = tid, .kind = (uint8_t)kind,
-                         .cause = (uint8_t)cause, .resource = resource, .awaits_device = awaits};
+    struct event_op e = {.t0 = t0,
+                         .t1 = t1,
+                         .pid = MAIN,
+                         .tid = tid,
+                         .kind = (uint8_t)kind,
+                         .cause = (uint8_t)cause,
+                         .resource = resource,
+                         .awaits_device = awaits};
     assert_true(threads_op(t, &e));
 }
 
@@ -31,12 +37,16 @@ static void launches(struct threads *t, uint32_t tid)
     th->launches = true;
 }
 
-static struct shares explain(struct threads *t, int64_t t0, int64_t t1, int64_t launch_t0, int64_t launch_t1)
+static struct shares explain(struct threads *t, int64_t t0, int64_t t1, int64_t launch_t0,
+                             int64_t launch_t1)
 {
     struct intern names = {0};
     struct shares s = {.count = 0};
     enum evidence evidence;
-    struct gap gap = {.t0 = t0, .t1 = t1, .launch_t0 = launch_t0, .launch_t1 = launch_t1,
+    struct gap gap = {.t0 = t0,
+                      .t1 = t1,
+                      .launch_t0 = launch_t0,
+                      .launch_t1 = launch_t1,
                       .thread = threads_find(t, MAIN)};
     foreign_explain(t, &names, &gap, &s, &evidence, NULL);
     assert_int_equal(shares_total(&s), t1 - t0);
@@ -55,7 +65,8 @@ static void test_strongest_first(void **state)
     assert_int_equal(shares_of(&s, CAUSE_PREPARE), 10 * MS);
     /* 5 ms of the call, 10 ms of the operator, 14 ms of nothing */
     assert_int_equal(shares_of(&s, CAUSE_HOST), 29 * MS);
-    assert_int_equal(shares_of(&s, CAUSE_LAUNCH), 1 * MS); /* launched: within 1 ms it is not late */
+    assert_int_equal(shares_of(&s, CAUSE_LAUNCH),
+                     1 * MS); /* launched: within 1 ms it is not late */
     s = explain(&t, 0, 42 * MS, 39 * MS, 39 * MS + 5 * US);
     assert_int_equal(shares_of(&s, CAUSE_LAUNCH), 5 * US);
     assert_int_equal(shares_of(&s, CAUSE_UNKNOWN), 3 * MS - 5 * US);
@@ -66,9 +77,11 @@ static void test_short_gaps_are_launching(void **state)
 {
     struct threads t = {0};
     op(&t, MAIN, OP_CODE, 0, 100 * US, CAUSE_NONE, 9, false);
-    struct shares s = explain(&t, 0, GAP_LAUNCH_CPU_NS + 10 * US, GAP_LAUNCH_CPU_NS, GAP_LAUNCH_CPU_NS + 5 * US);
+    struct shares s =
+        explain(&t, 0, GAP_LAUNCH_CPU_NS + 10 * US, GAP_LAUNCH_CPU_NS, GAP_LAUNCH_CPU_NS + 5 * US);
     assert_int_equal(shares_of(&s, CAUSE_LAUNCH), GAP_LAUNCH_CPU_NS + 10 * US);
-    s = explain(&t, 0, GAP_LAUNCH_CPU_NS + 11 * US, GAP_LAUNCH_CPU_NS + 1, GAP_LAUNCH_CPU_NS + 5 * US);
+    s = explain(&t, 0, GAP_LAUNCH_CPU_NS + 11 * US, GAP_LAUNCH_CPU_NS + 1,
+                GAP_LAUNCH_CPU_NS + 5 * US);
     assert_int_equal(shares_of(&s, CAUSE_HOST), GAP_LAUNCH_CPU_NS + 1);
     threads_clear(&t);
 }
@@ -130,8 +143,10 @@ static void test_awaited_by_two(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_strongest_first),   cmocka_unit_test(test_short_gaps_are_launching),
-        cmocka_unit_test(test_queues_do_not_overlap), cmocka_unit_test(test_awaited_by_one),
+        cmocka_unit_test(test_strongest_first),
+        cmocka_unit_test(test_short_gaps_are_launching),
+        cmocka_unit_test(test_queues_do_not_overlap),
+        cmocka_unit_test(test_awaited_by_one),
         cmocka_unit_test(test_awaited_by_two),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

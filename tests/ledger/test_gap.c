@@ -328,7 +328,8 @@ static void a_relay_s_makers_tell(void **state)
     push(&t, w);
     struct shares s = crowd(futex);
     assert_true(shares_of(&s, CAUSE_STORAGE) > 80 * MS); /* of 92 ms */
-    assert_in_range(shares_of(&s, CAUSE_PREPARE), 8 * MS, 16 * MS); /* its own 8, and the workers' */
+    assert_in_range(shares_of(&s, CAUSE_PREPARE), 8 * MS,
+                    16 * MS); /* its own 8, and the workers' */
     assert_in_range(shares_total(&s), 100 * MS, 101 * MS);
 }
 
@@ -441,7 +442,8 @@ int main(void)
         T(a_worker_that_had_started),
         T(new_workers_could_have_ended_it),
         T(a_collective_s_thread_is_the_network),
-        T(a_relay_s_makers_tell),   T(a_maker_s_sleep_tells),
+        T(a_relay_s_makers_tell),
+        T(a_maker_s_sleep_tells),
         T(a_crowd_of_none),
         T(a_worker_that_starts),
     };

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#define RANK 400u   /* the other rank's launching thread */
-#define GLOO 401u   /* a thread of it that talks */
+#define RANK 400u /* the other rank's launching thread */
+#define GLOO 401u /* a thread of it that talks */
 
 static struct threads t;
 static struct intern names;
@@ -31,7 +31,8 @@ static int begin(void **state)
     assert_true(threads_launch(&t, threads_find(&t, RANK)));
     mine.channel = theirs.channel = 77;
     push(&t, mine);
-    woken(&t, TRAINER, TRAINER, TARGET_FUTEX, -90 * MS, -80 * MS, PIN, TRAINER); /* an earlier one */
+    woken(&t, TRAINER, TRAINER, TARGET_FUTEX, -90 * MS, -80 * MS, PIN,
+          TRAINER); /* an earlier one */
     woken(&t, TRAINER, TRAINER, TARGET_FUTEX, 0, 100 * MS, PIN, TRAINER);
     woken(&t, RANK, RANK, TARGET_FUTEX, -99 * MS, -98 * MS, GLOO, RANK); /* an earlier collective */
     push(&t, theirs);
@@ -58,8 +59,12 @@ static void talks(int64_t t_out, int64_t t_wake)
 /* The gap of 100 ms, of which `late` were late-peer and the rest network before. */
 static struct shares explained(int64_t late, struct late *ret)
 {
-    struct gap g = {.t0 = 0, .t1 = 100 * MS, .launch_t0 = 100 * MS, .launch_t1 = 100 * MS,
-                    .thread = threads_find(&t, TRAINER), .waits_seen = true};
+    struct gap g = {.t0 = 0,
+                    .t1 = 100 * MS,
+                    .launch_t0 = 100 * MS,
+                    .launch_t1 = 100 * MS,
+                    .thread = threads_find(&t, TRAINER),
+                    .waits_seen = true};
     struct shares s = {.count = 0};
     shares_add(&s, CAUSE_NETWORK, STORE, 100 * MS - late);
     shares_add(&s, CAUSE_LATE_PEER, STORE, late);
@@ -140,8 +145,12 @@ static void a_rank_that_has_gone_on(void **state)
 /* While it waits for something else it does not matter whether the other rank has come. */
 static void loading_first(void **state)
 {
-    struct gap g = {.t0 = 200 * MS, .t1 = 300 * MS, .launch_t0 = 300 * MS, .launch_t1 = 300 * MS,
-                    .thread = threads_find(&t, TRAINER), .waits_seen = true};
+    struct gap g = {.t0 = 200 * MS,
+                    .t1 = 300 * MS,
+                    .launch_t0 = 300 * MS,
+                    .launch_t1 = 300 * MS,
+                    .thread = threads_find(&t, TRAINER),
+                    .waits_seen = true};
     struct shares s = {.count = 0};
     struct late late;
     (void)state;
@@ -176,12 +185,9 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        T(a_rank_that_sleeps),
-        T(a_rank_that_is_busy),
-        T(a_rank_that_has_come),
-        T(a_rank_that_has_come_without_a_core),
-        T(a_rank_that_has_gone_on),
-        T(loading_first),
+        T(a_rank_that_sleeps),      T(a_rank_that_is_busy),
+        T(a_rank_that_has_come),    T(a_rank_that_has_come_without_a_core),
+        T(a_rank_that_has_gone_on), T(loading_first),
         T(strangers_are_not_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,8 +42,13 @@ static struct ledger *make(struct sums *s, const struct intern *names)
 static void thread(struct ledger *l, int64_t t, uint32_t tid, uint32_t tgid, uint32_t parent)
 {
     struct event e = {.kind = EVENT_THREAD,
-                      .thread = {.t = t, .tid = tid, .tgid = tgid, .parent_tgid = parent,
-                                 .change = THREAD_START, .job = true, .name = "python3"}};
+                      .thread = {.t = t,
+                                 .tid = tid,
+                                 .tgid = tgid,
+                                 .parent_tgid = parent,
+                                 .change = THREAD_START,
+                                 .job = true,
+                                 .name = "python3"}};
     ledger_push(l, &e);
 }
 
@@ -57,8 +62,13 @@ static void taken(struct ledger *l, int64_t t, bool is_taken)
 static void kernel(struct ledger *l, int64_t t0, int64_t t1)
 {
     struct event e = {.kind = EVENT_SPAN,
-                      .span = {.t0 = t0, .t1 = t1, .launch_t0 = t0, .launch_t1 = t0 + 10,
-                               .pid = TRAINER, .tid = TRAINER, .kind = SPAN_COMPUTE}};
+                      .span = {.t0 = t0,
+                               .t1 = t1,
+                               .launch_t0 = t0,
+                               .launch_t1 = t0 + 10,
+                               .pid = TRAINER,
+                               .tid = TRAINER,
+                               .kind = SPAN_COMPUTE}};
     ledger_push(l, &e);
 }
 
@@ -66,9 +76,15 @@ static void wait(struct ledger *l, uint32_t tid, uint32_t tgid, int64_t t_out, i
                  enum target target, uint32_t waker_tid, uint32_t waker_tgid, uint32_t resource)
 {
     struct event e = {.kind = EVENT_WAIT,
-                      .wait = {.t_out = t_out, .t_wake = t_wake, .t_in = t_wake, .tid = tid,
-                               .tgid = tgid, .waker_tid = waker_tid, .waker_tgid = waker_tgid,
-                               .resource = resource, .target = (uint8_t)target}};
+                      .wait = {.t_out = t_out,
+                               .t_wake = t_wake,
+                               .t_in = t_wake,
+                               .tid = tid,
+                               .tgid = tgid,
+                               .waker_tid = waker_tid,
+                               .waker_tgid = waker_tgid,
+                               .resource = resource,
+                               .target = (uint8_t)target}};
     ledger_push(l, &e);
 }
 
@@ -111,9 +127,10 @@ static void a_wait_is_shared_over_the_whole_turn(void **state)
 
 static void call(struct ledger *l, int64_t t0, int64_t t1)
 {
-    struct event e = {.kind = EVENT_CALL,
-                      .call = {.t0 = t0, .t1 = t1, .device = 0, .pid = TRAINER, .tid = TRAINER,
-                               .kind = CALL_SYNC}};
+    struct event e = {
+        .kind = EVENT_CALL,
+        .call = {
+            .t0 = t0, .t1 = t1, .device = 0, .pid = TRAINER, .tid = TRAINER, .kind = CALL_SYNC}};
     ledger_push(l, &e);
 }
 
@@ -121,9 +138,14 @@ static void sampled(struct ledger *l, int64_t t_out, int64_t t_in, int64_t t_see
                     enum target target)
 {
     struct event e = {.kind = EVENT_WAIT,
-                      .wait = {.t_out = t_out, .t_wake = t_in, .t_in = t_in, .tid = TRAINER,
-                               .tgid = TRAINER, .target = (uint8_t)target,
-                               .flags = WAIT_SAMPLED, .t_seen = t_seen}};
+                      .wait = {.t_out = t_out,
+                               .t_wake = t_in,
+                               .t_in = t_in,
+                               .tid = TRAINER,
+                               .tgid = TRAINER,
+                               .target = (uint8_t)target,
+                               .flags = WAIT_SAMPLED,
+                               .t_seen = t_seen}};
     ledger_push(l, &e);
 }
 
@@ -164,10 +186,18 @@ static void fetch(struct ledger *l, uint32_t tid, uint32_t tgid, int64_t t_out, 
                   uint32_t resource, uint64_t channel)
 {
     struct event e = {.kind = EVENT_WAIT,
-                      .wait = {.t_out = t_out, .t_wake = t_wake, .t_in = t_wake, .tid = tid,
-                               .tgid = tgid, .resource = resource, .target = TARGET_SOCKET,
-                               .flags = WAIT_WAKER_IRQ, .channel = channel, .rx_bytes = 40000,
-                               .tx_bytes = 200, .rx_during = 40000}};
+                      .wait = {.t_out = t_out,
+                               .t_wake = t_wake,
+                               .t_in = t_wake,
+                               .tid = tid,
+                               .tgid = tgid,
+                               .resource = resource,
+                               .target = TARGET_SOCKET,
+                               .flags = WAIT_WAKER_IRQ,
+                               .channel = channel,
+                               .rx_bytes = 40000,
+                               .tx_bytes = 200,
+                               .rx_during = 40000}};
     ledger_push(l, &e);
 }
 
@@ -192,7 +222,8 @@ static void a_loader_thread_reads_from_a_store(void **state)
     }
     ledger_finish(l, 1200 * MS);
     ledger_free(l);
-    assert_int_equal(s.cause[CAUSE_NETWORK] + s.cause[CAUSE_LATE_PEER] + s.cause[CAUSE_COLLECTIVE], 0);
+    assert_int_equal(s.cause[CAUSE_NETWORK] + s.cause[CAUSE_LATE_PEER] + s.cause[CAUSE_COLLECTIVE],
+                     0);
     assert_true(s.cause[CAUSE_STORAGE] > 20 * 25 * MS);
     intern_clear(&names);
 }
@@ -214,8 +245,12 @@ static void an_awaited_command_is_what_it_did(void **state)
         thread(l, t + MS, child, child, TRAINER);
         fetch(l, child, child, t + 3 * MS, t + 35 * MS, store, 100 + i);
         struct event ends = {.kind = EVENT_THREAD,
-                             .thread = {.t = t + 37 * MS, .tid = child, .tgid = child,
-                                        .parent_tgid = TRAINER, .change = THREAD_EXIT, .job = true}};
+                             .thread = {.t = t + 37 * MS,
+                                        .tid = child,
+                                        .tgid = child,
+                                        .parent_tgid = TRAINER,
+                                        .change = THREAD_EXIT,
+                                        .job = true}};
         ledger_push(l, &ends);
         wait(l, TRAINER, TRAINER, t + MS, t + 37 * MS, TARGET_CHILD, child, child, 0);
         kernel(l, t + 38 * MS, t + 48 * MS);
@@ -257,10 +292,11 @@ static void rows_add_up_to_the_span(void **state)
             else if (rand() % 5 == 0)
                 call(l, t - rand() % (15 * MS), t);
             else if (rand() % 3 == 0)
-                sampled(l, t - rand() % (15 * MS), t, rand() % 2 ? t - MS : 0, (enum target)(rand() % TARGET_COUNT));
+                sampled(l, t - rand() % (15 * MS), t, rand() % 2 ? t - MS : 0,
+                        (enum target)(rand() % TARGET_COUNT));
             else
-                wait(l, a, 100 + a % 2, t - rand() % (15 * MS), t, (enum target)(rand() % TARGET_COUNT),
-                     rand() % 2 ? b : 0, 100 + b % 2, 0);
+                wait(l, a, 100 + a % 2, t - rand() % (15 * MS), t,
+                     (enum target)(rand() % TARGET_COUNT), rand() % 2 ? b : 0, 100 + b % 2, 0);
             ledger_advance(l, t);
         }
         taken(l, t + 5, false);

@@ -233,8 +233,7 @@ static void test_a_thread_ahead_is_a_loader(void **state)
     called(&w->threads, TRAINER, CALL_SYNC, 126 * MS, 130 * MS);
     reads(&w->threads, PIN, TRAINER, 120 * MS, 150 * MS);
     woken(&w->threads, TRAINER, TRAINER, TARGET_FUTEX, 131 * MS, 150 * MS, PIN, TRAINER);
-    assert_non_null(
-        makers_of_wake(&w->makers, th, &th->waits.item[th->waits.count - 1], &fresh));
+    assert_non_null(makers_of_wake(&w->makers, th, &th->waits.item[th->waits.count - 1], &fresh));
     launches_clear(&launches);
     end(w);
 }

@@ -15,8 +15,12 @@
 
 static void launched(struct steps *s, int64_t t)
 {
-    struct event_span span = {.t0 = t + 10 * US, .t1 = t + 30 * MS, .launch_t0 = t,
-                              .launch_t1 = t + 10 * US, .pid = TRAINER, .tid = TRAINER};
+    struct event_span span = {.t0 = t + 10 * US,
+                              .t1 = t + 30 * MS,
+                              .launch_t0 = t,
+                              .launch_t1 = t + 10 * US,
+                              .pid = TRAINER,
+                              .tid = TRAINER};
     assert_true(steps_span(s, &span, 30 * MS));
 }
 

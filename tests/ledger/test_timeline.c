@@ -41,7 +41,7 @@ static void walked(void *arg, const struct event_span *span, int64_t adds)
 
 static void paint(unsigned char *want, const struct event_span *s)
 {
-    unsigned char c = s->kind == SPAN_COMM ? SEGMENT_COMM
+    unsigned char c = s->kind == SPAN_COMM   ? SEGMENT_COMM
                       : s->kind == SPAN_COPY ? (s->pageable ? SEGMENT_PAGEABLE : SEGMENT_COPY)
                                              : SEGMENT_COMPUTE;
     for (int64_t t = s->t0; t < s->t1; t++)

@@ -104,8 +104,8 @@ static void a_large_thing_through_a_pipe_is_one_delivery(void **state)
     for (int64_t at = 0; at < 300 * MS; at += 100 * MS) { /* made at 90, in four pieces until 99 */
         for (int64_t piece = at + 90 * MS; piece < at + 99 * MS; piece += 3 * MS) {
             woken(&t, TRAINER, TRAINER, TARGET_PIPE, piece - 2 * MS, piece, WORKER, WORKER);
-            struct event_wait room = a_wait(WORKER, WORKER, TARGET_PIPE, piece + 100 * US,
-                                            piece + 3 * MS - 50 * US);
+            struct event_wait room =
+                a_wait(WORKER, WORKER, TARGET_PIPE, piece + 100 * US, piece + 3 * MS - 50 * US);
             room.flags = WAIT_ROOM;
             room.waker_tid = room.waker_tgid = TRAINER;
             push(&t, room);
@@ -292,8 +292,8 @@ static void what_a_relay_hands_on_was_made_beside(void **state)
         reads(&t, OTHER, OTHER, at + 2 * MS, at + 90 * MS);
         reads(&t, WORKER, WORKER, at + 2 * MS, at + 91 * MS);
         woken(&t, PIN, TRAINER, TARGET_PIPE, at + 5 * MS, at + 98 * MS, OTHER, OTHER);
-        woken(&t, PIN, TRAINER, TARGET_PIPE, at + 98 * MS + 300 * US, at + 98 * MS + 400 * US, WORKER,
-              WORKER);
+        woken(&t, PIN, TRAINER, TARGET_PIPE, at + 98 * MS + 300 * US, at + 98 * MS + 400 * US,
+              WORKER, WORKER);
         woken(&t, TRAINER, TRAINER, TARGET_FUTEX, at + 50 * MS, at + 99 * MS, PIN, TRAINER);
     }
     struct shares s = walked(PIN, 399 * MS, NULL);
@@ -403,7 +403,8 @@ static void what_a_tcp_peer_is(void **state)
     assert_int_equal(socket_cause(TRAINER, TRAINER, fetch), CAUSE_LATE_PEER);
     fetch.flags = 0;
     ring = (struct event_wait){.rx_bytes = 100000, .tx_bytes = 90000, .t_wake = 30 * MS};
-    ring.rx_during = 200; /* it ended when the other one sent, not when a line was through with it */
+    ring.rx_during =
+        200; /* it ended when the other one sent, not when a line was through with it */
     assert_int_equal(socket_cause(TRAINER, TRAINER, ring), CAUSE_LATE_PEER);
     ring.rx_during = 1 << 20;
     assert_int_equal(socket_cause(TRAINER, TRAINER, ring), CAUSE_NETWORK);

@@ -406,8 +406,8 @@ static void begin_epoch(struct model *m)
 {
     const struct model_config *c = m->c;
     m->j->k.epoch_end = c->epoch_items && m->j->k.step + c->epoch_items < m->j->items
-                         ? m->j->k.step + c->epoch_items
-                         : m->j->items;
+                            ? m->j->k.step + c->epoch_items
+                            : m->j->items;
     m->j->k.fork = 0;
     m->j->k.ordered = m->j->k.step;
 }

@@ -433,11 +433,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_parts_keep_their_causes),
-        cmocka_unit_test(test_adding),         cmocka_unit_test(test_repairs),
-        cmocka_unit_test(test_long_times),     cmocka_unit_test(test_bounded),
-        cmocka_unit_test(test_truncated_gain), cmocka_unit_test(test_chunks),
-        cmocka_unit_test(test_missing_chunks), cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_adding),
+        cmocka_unit_test(test_repairs),
+        cmocka_unit_test(test_long_times),
+        cmocka_unit_test(test_bounded),
+        cmocka_unit_test(test_truncated_gain),
+        cmocka_unit_test(test_chunks),
+        cmocka_unit_test(test_missing_chunks),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,7 +119,9 @@ static void test_a_worker_that_lives_on_is_warm(void **state)
             replay_delivery_add(&d, CAUSE_STARTUP, 0, i ? 0 : 50 * MS);
             replay_delivery_add(&d, CAUSE_PREPARE, 0, i ? 2 * MS : 12 * MS);
             d.end_ns = t + (i ? 2 : 62) * MS;
-            struct replay_step s = {.t0 = t, .t1 = d.end_ns, .end_ns = d.end_ns + 8 * MS,
+            struct replay_step s = {.t0 = t,
+                                    .t1 = d.end_ns,
+                                    .end_ns = d.end_ns + 8 * MS,
                                     .delivery = replay_push_delivery(log, c, &d)};
             replay_step_add(&s, REPLAY_DEVICE, CAUSE_NONE, 0, 8 * MS);
             replay_step_add(&s, REPLAY_SYNC, CAUSE_NONE, 0, 8 * MS);
@@ -148,7 +150,9 @@ static void test_idle_cores_have_no_neighbours(void **state)
         replay_delivery_add(&d, CAUSE_CPU_STARVED, 0, 2 * MS);
         replay_delivery_add(&d, CAUSE_PREPARE, 0, 3 * MS);
         replay_delivery_add(&d, CAUSE_STORAGE, 9, 25 * MS);
-        struct replay_step s = {.t0 = i ? d.start_ns + 5 * MS : 0, .t1 = d.end_ns, .end_ns = d.end_ns + 5 * MS,
+        struct replay_step s = {.t0 = i ? d.start_ns + 5 * MS : 0,
+                                .t1 = d.end_ns,
+                                .end_ns = d.end_ns + 5 * MS,
                                 .delivery = replay_push_delivery(log, c, &d)};
         replay_step_add(&s, REPLAY_DEVICE, CAUSE_NONE, 0, 5 * MS);
         replay_step_add(&s, REPLAY_SYNC, CAUSE_NONE, 0, 5 * MS);
@@ -256,7 +260,9 @@ static void test_only_together(void **state)
         struct replay_delivery d = {.start_ns = t, .end_ns = t + 100 * MS};
         replay_delivery_add(&d, CAUSE_STORAGE, 9, 90 * MS);
         replay_delivery_add(&d, CAUSE_PREPARE, 0, 10 * MS);
-        struct replay_step s = {.t0 = t + 95 * MS, .t1 = t + 100 * MS, .end_ns = t + 195 * MS,
+        struct replay_step s = {.t0 = t + 95 * MS,
+                                .t1 = t + 100 * MS,
+                                .end_ns = t + 195 * MS,
                                 .delivery = replay_push_delivery(log, c, &d)};
         replay_step_add(&s, REPLAY_DEVICE, CAUSE_LINK, 0, 85 * MS);
         replay_step_add(&s, REPLAY_DEVICE, CAUSE_NONE, 0, 10 * MS);
@@ -479,15 +485,21 @@ static void test_money(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_last_instant), cmocka_unit_test(test_share_is_no_gain),
+        cmocka_unit_test(test_last_instant),
+        cmocka_unit_test(test_share_is_no_gain),
         cmocka_unit_test(test_idle_cores_have_no_neighbours),
         cmocka_unit_test(test_a_worker_that_lives_on_is_warm),
-        cmocka_unit_test(test_list),         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_order),
         cmocka_unit_test(test_only_together),
-        cmocka_unit_test(test_faster),       cmocka_unit_test(test_more),
-        cmocka_unit_test(test_untold),       cmocka_unit_test(test_busy_elsewhere),
-        cmocka_unit_test(test_late_peer),    cmocka_unit_test(test_launch_bound),
-        cmocka_unit_test(test_join),         cmocka_unit_test(test_money),
+        cmocka_unit_test(test_faster),
+        cmocka_unit_test(test_more),
+        cmocka_unit_test(test_untold),
+        cmocka_unit_test(test_busy_elsewhere),
+        cmocka_unit_test(test_late_peer),
+        cmocka_unit_test(test_launch_bound),
+        cmocka_unit_test(test_join),
+        cmocka_unit_test(test_money),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -302,7 +302,8 @@ static void test_killed(void **state)
     assert_true(r.seen.kinds[SPAN_COMPUTE] >= steps);
     assert_int_equal(r.seen.taken, 1);
     assert_int_equal(r.seen.released, 1);
-    assert_true(r.seen.released_at >= mark && r.seen.released_at <= now_ns()); /* its last sign of life */
+    assert_true(r.seen.released_at >= mark &&
+                r.seen.released_at <= now_ns()); /* its last sign of life */
     assert_int_equal(r.seen.late, 0);
     assert_int_equal(ring_files(&r), 0);
     clear(&r);

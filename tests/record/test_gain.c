@@ -164,7 +164,7 @@ static void test_replayed(void **state)
     assert_true(r.verdict.utilisation_after_fixes > 0.95);
     assert_true(r.verdict.utilisation_after_fixes <= 1.0);
     assert_true(r.verdict.faster_accelerator_max_speedup < 1.05); /* the worker is the limit */
-    assert_int_equal(r.verdict.more_accelerators_help, 0); /* they would wait too */
+    assert_int_equal(r.verdict.more_accelerators_help, 0);        /* they would wait too */
     assert_string_equal(r.verdict.limited_by, "storage");
     assert_non_null(strstr(r.verdict.sentence, "Fix storage first: up to 2.7×, $ 22"));
     report_clear(&r);
@@ -331,8 +331,7 @@ static void copies(struct replay_log *log)
     int c = replay_consumer(log, 4711, 0);
     for (int i = 0; i < STEPS; i++) {
         int64_t t = SAMPLE_T0 + i * 2 * COPY;
-        struct replay_step s = {
-            .t0 = t, .t1 = t, .end_ns = t + 2 * COPY, .delivery = REPLAY_NONE};
+        struct replay_step s = {.t0 = t, .t1 = t, .end_ns = t + 2 * COPY, .delivery = REPLAY_NONE};
         replay_step_add(&s, REPLAY_DEVICE, CAUSE_PAGEABLE_COPY, 0, COPY);
         replay_step_add(&s, REPLAY_SYNC, CAUSE_PAGEABLE_COPY, 0, COPY);
         replay_step_add(&s, REPLAY_DEVICE, CAUSE_NONE, 0, COPY);
@@ -386,8 +385,7 @@ static void limited_by(int compute, int starved, int prepare, int storage, struc
     put_row(w, STATE_WAIT, CAUSE_CPU_STARVED, 0, starved * NS_PER_S);
     put_row(w, STATE_WAIT, CAUSE_PREPARE, 0, prepare * NS_PER_S);
     put_row(w, STATE_WAIT, CAUSE_STORAGE, 1, storage * NS_PER_S);
-    put_row(w, STATE_WAIT, CAUSE_HOST, 0,
-            (100 - compute - starved - prepare - storage) * NS_PER_S);
+    put_row(w, STATE_WAIT, CAUSE_HOST, 0, (100 - compute - starved - prepare - storage) * NS_PER_S);
     read_it(w, r);
 }
 

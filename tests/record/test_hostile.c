@@ -137,21 +137,21 @@ static void test_other_version(void **state)
 }
 
 /* As the first format had it, letter by letter. */
-#define STORAGE_1 \
-    "CREATE VIEW storage AS SELECT r.resource AS resource, r.seconds AS seconds, r.share AS " \
-    "share, coalesce(max(CASE f.text WHEN 'peer' THEN 'remote' ELSE f.text END) FILTER (WHERE " \
-    "f.name = 'kind'), CASE WHEN r.resource LIKE 'disk %' THEN 'disk' WHEN r.resource LIKE " \
-    "'fuse:%' THEN 'fuse' WHEN r.resource LIKE '%://%' OR r.resource GLOB '*:[0-9]*' THEN " \
-    "'remote' END) AS kind, CASE WHEN r.resource LIKE 'disk %' THEN substr(r.resource, 6, " \
-    "instr(r.resource || ' (', ' (') - 6) END AS disk, max(f.number) FILTER (WHERE f.name = " \
-    "'reads') AS reads, max(f.number) FILTER (WHERE f.name = 'bytes') AS bytes, max(f.number) " \
-    "FILTER (WHERE f.name = 'mean_read_ms') AS mean_read_ms, max(f.number) FILTER (WHERE " \
-    "f.name = 'in_flight') AS in_flight, max(f.number) FILTER (WHERE f.name = " \
-    "'throughput_bytes_s') AS bytes_per_second, CASE WHEN max(f.number) FILTER (WHERE f.name = " \
-    "'bandwidth_bound') IS NOT NULL THEN max(f.number) FILTER (WHERE f.name = " \
-    "'bandwidth_bound') = 0 WHEN max(f.number) FILTER (WHERE f.name = 'in_flight') <= 1.2 AND " \
-    "max(f.number) FILTER (WHERE f.name = 'mean_read_ms') >= 1 THEN 1 END AS latency_bound " \
-    "FROM cause_resource r LEFT JOIN fact f ON f.kind = 'storage' AND f.subject = r.resource " \
+#define STORAGE_1                                                                                  \
+    "CREATE VIEW storage AS SELECT r.resource AS resource, r.seconds AS seconds, r.share AS "      \
+    "share, coalesce(max(CASE f.text WHEN 'peer' THEN 'remote' ELSE f.text END) FILTER (WHERE "    \
+    "f.name = 'kind'), CASE WHEN r.resource LIKE 'disk %' THEN 'disk' WHEN r.resource LIKE "       \
+    "'fuse:%' THEN 'fuse' WHEN r.resource LIKE '%://%' OR r.resource GLOB '*:[0-9]*' THEN "        \
+    "'remote' END) AS kind, CASE WHEN r.resource LIKE 'disk %' THEN substr(r.resource, 6, "        \
+    "instr(r.resource || ' (', ' (') - 6) END AS disk, max(f.number) FILTER (WHERE f.name = "      \
+    "'reads') AS reads, max(f.number) FILTER (WHERE f.name = 'bytes') AS bytes, max(f.number) "    \
+    "FILTER (WHERE f.name = 'mean_read_ms') AS mean_read_ms, max(f.number) FILTER (WHERE "         \
+    "f.name = 'in_flight') AS in_flight, max(f.number) FILTER (WHERE f.name = "                    \
+    "'throughput_bytes_s') AS bytes_per_second, CASE WHEN max(f.number) FILTER (WHERE f.name = "   \
+    "'bandwidth_bound') IS NOT NULL THEN max(f.number) FILTER (WHERE f.name = "                    \
+    "'bandwidth_bound') = 0 WHEN max(f.number) FILTER (WHERE f.name = 'in_flight') <= 1.2 AND "    \
+    "max(f.number) FILTER (WHERE f.name = 'mean_read_ms') >= 1 THEN 1 END AS latency_bound "       \
+    "FROM cause_resource r LEFT JOIN fact f ON f.kind = 'storage' AND f.subject = r.resource "     \
     "WHERE r.cause = 'storage' AND r.resource IS NOT NULL GROUP BY r.resource"
 
 /* Recordings of the first format are read; each format has its own views and no other's. */

@@ -13,8 +13,9 @@
 #define HOSTILE                                                                                    \
     "evil\033[31m\033]0;own\007\r\n</script><img src=x onerror=alert(1)>\"'&\xff\xe2\x80\xaetxt"
 
-#define LONG_TITLE                                                                                  \
-    "The training thread loads and prepares its batches by itself, while the GPU stands still and " \
+#define LONG_TITLE                                                                                 \
+    "The training thread loads and prepares its batches by itself, while the GPU stands still "    \
+    "and "                                                                                         \
     "waits for each of them"
 
 const char *const fixture_names[] = {"healthy", "starving", "two",   "many", "unknown",
@@ -336,9 +337,9 @@ static void make_random(struct report *r, uint64_t seed)
     }
     random_rows(r, &seed);
     for (int i = (int)(dice(&seed) % 5); i > 0; i--) {
-        struct report_finding *f =
-            build_finding(r, (enum severity)(dice(&seed) % 3), "some-rule", i % 2 ? "Some title" : LONG_TITLE, "A fix",
-                          (double)r->span_ns / 1e9 * (double)(dice(&seed) % 97) / 100);
+        struct report_finding *f = build_finding(
+            r, (enum severity)(dice(&seed) % 3), "some-rule", i % 2 ? "Some title" : LONG_TITLE,
+            "A fix", (double)r->span_ns / 1e9 * (double)(dice(&seed) % 97) / 100);
         f->gain_bounded = dice(&seed) % 2;
     }
     verdict(r, "unknown", NAN, NAN, -1, "A sentence without figures.");

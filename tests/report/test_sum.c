@@ -229,8 +229,11 @@ static void gains_say_what_they_are(void **state)
 static void expect_cost(int64_t seconds, const char *mode, uint64_t lost, const char *want)
 {
     struct str s = {0};
-    struct report r = {.span_ns = S(seconds), .mode = (char *)mode,
-                       .tool = {.cpu_seconds = 1.65, .peak_rss_bytes = NAN, .slowdown_bound = NAN,
+    struct report r = {.span_ns = S(seconds),
+                       .mode = (char *)mode,
+                       .tool = {.cpu_seconds = 1.65,
+                                .peak_rss_bytes = NAN,
+                                .slowdown_bound = NAN,
                                 .events_lost = lost}};
     phrase_cost(&r, &s);
     assert_string_equal(str_text(&s), want);
@@ -254,8 +257,8 @@ static void equal_numbers_are_told_apart(void **state)
     for (int i = 0; i < 6; i++) {
         snprintf(id, sizeof(id), "rank%d:0", i);
         size_t a = build_accelerator(&r, id, "H100", false);
-        build_row(&r, a, "w", i < 5 ? STATE_COMPUTE : STATE_WAIT, i < 5 ? CAUSE_NONE : CAUSE_STORAGE, NULL, S(1),
-                  EVIDENCE_DEVICE);
+        build_row(&r, a, "w", i < 5 ? STATE_COMPUTE : STATE_WAIT,
+                  i < 5 ? CAUSE_NONE : CAUSE_STORAGE, NULL, S(1), EVIDENCE_DEVICE);
     }
     assert_string_equal(sum_device_label(&r, 3, label), "GPU 0 (rank 3)");
     assert_true(sum_groups(&r, 4, &groups, &count));

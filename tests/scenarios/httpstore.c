@@ -286,7 +286,8 @@ int main(int argc, char **argv)
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
-    struct pollfd polled[2] = {{.fd = listener, .events = POLLIN}, {.fd = STDIN_FILENO, .events = 0}};
+    struct pollfd polled[2] = {{.fd = listener, .events = POLLIN},
+                               {.fd = STDIN_FILENO, .events = 0}};
     while (poll(polled, 2, -1) >= 0 || errno == EINTR) {
         if (polled[1].revents & (POLLHUP | POLLERR))
             break;

@@ -87,13 +87,12 @@ struct driver {
     void *context, *module, *function, *stream;
 };
 
-static const char spin_ptx[] =
-    ".version 6.0\n.target sm_50\n.address_size 64\n"
-    ".visible .entry spin(.param .u64 spin_param_0)\n{\n"
-    " .reg .pred %p<2>;\n .reg .u64 %rd<6>;\n"
-    " ld.param.u64 %rd1, [spin_param_0];\n mov.u64 %rd2, %globaltimer;\n"
-    "LOOP:\n mov.u64 %rd3, %globaltimer;\n sub.s64 %rd4, %rd3, %rd2;\n"
-    " setp.lt.u64 %p1, %rd4, %rd1;\n @%p1 bra LOOP;\n ret;\n}\n";
+static const char spin_ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
+                               ".visible .entry spin(.param .u64 spin_param_0)\n{\n"
+                               " .reg .pred %p<2>;\n .reg .u64 %rd<6>;\n"
+                               " ld.param.u64 %rd1, [spin_param_0];\n mov.u64 %rd2, %globaltimer;\n"
+                               "LOOP:\n mov.u64 %rd3, %globaltimer;\n sub.s64 %rd4, %rd3, %rd2;\n"
+                               " setp.lt.u64 %p1, %rd4, %rd1;\n @%p1 bra LOOP;\n ret;\n}\n";
 
 static void die(const char *what)
 {
@@ -173,8 +172,8 @@ static void read_item(const struct options *o, int item, char *buf)
 
 static void write_line(struct worker *w, int item, const struct stamp t[3])
 {
-    fprintf(w->out, "{\"pid\": %d, \"n\": %d, \"t0\": %" PRId64 ", \"t1\": %" PRId64, getpid(), item,
-            t[0].wall, t[2].wall);
+    fprintf(w->out, "{\"pid\": %d, \"n\": %d, \"t0\": %" PRId64 ", \"t1\": %" PRId64, getpid(),
+            item, t[0].wall, t[2].wall);
     print_part(w->out, "all", stamp_minus(t[2], t[0]));
     print_part(w->out, "read", stamp_minus(t[1], t[0]));
     print_part(w->out, "dec", stamp_minus(t[2], t[1]));
@@ -309,8 +308,8 @@ static void write_main(const struct job *j)
     fputs("\"marks\": [", out);
     for (int i = 0; i < j->mark_count; i++) {
         const struct mark *m = &j->marks[i];
-        fprintf(out, "%s[%" PRId64 ", %" PRId64 ", %" PRId64 ", \"%s\", ", i ? ", " : "", m->at.wall,
-                m->at.cpu, m->at.delay, m->label);
+        fprintf(out, "%s[%" PRId64 ", %" PRId64 ", %" PRId64 ", \"%s\", ", i ? ", " : "",
+                m->at.wall, m->at.cpu, m->at.delay, m->label);
         fprintf(out, m->batch < 0 ? "null]" : "{\"n\": %d}]", m->batch);
     }
     fputs("], \"kernels\": [", out);

@@ -22,15 +22,17 @@ static void test_config_capabilities(void **state)
 {
     uint8_t b[4096] = {0};
     struct pci_config c;
-    b[0x06] = 0x10;           /* has capabilities */
-    b[0x34] = 0x40;           /* first: power management, then PCI Express */
+    b[0x06] = 0x10; /* has capabilities */
+    b[0x34] = 0x40; /* first: power management, then PCI Express */
     b[0x40] = 0x01, b[0x41] = 0x60;
-    b[0x60] = 0x10, b[0x68] = 0x10; /* relaxed ordering */
+    b[0x60] = 0x10, b[0x68] = 0x10;                    /* relaxed ordering */
     b[0x100] = 0x01, b[0x102] = 0x02, b[0x103] = 0x15; /* advanced errors, next 0x150 */
-    b[0x150] = 0x0d, b[0x152] = 0x01, b[0x153] = 0x16, b[0x156] = 0x1d; /* access control, next 0x160 */
+    b[0x150] = 0x0d, b[0x152] = 0x01, b[0x153] = 0x16,
+    b[0x156] = 0x1d;                                   /* access control, next 0x160 */
     b[0x160] = 0x0f, b[0x162] = 0x01, b[0x167] = 0x80; /* address translation, on */
     pci_config_parse(b, sizeof(b), &c);
-    assert_int_equal(c.acs, PCI_ACS_SRC_VALID | PCI_ACS_REQ_REDIRECT | PCI_ACS_CMPLT_REDIRECT | 0x10);
+    assert_int_equal(c.acs,
+                     PCI_ACS_SRC_VALID | PCI_ACS_REQ_REDIRECT | PCI_ACS_CMPLT_REDIRECT | 0x10);
     assert_int_equal(c.ats, 1);
     assert_int_equal(c.relaxed_ordering, 1);
     pci_config_parse(b, 64, &c); /* what a user without privileges sees */
@@ -47,7 +49,7 @@ static void test_config_hostile(void **state)
             pci_config_parse(b, n, &c);
         }
     memset(b, 0, sizeof(b));
-    b[0x06] = 0x10, b[0x34] = 0x40, b[0x40] = 0x05, b[0x41] = 0x40;   /* a list that loops */
+    b[0x06] = 0x10, b[0x34] = 0x40, b[0x40] = 0x05, b[0x41] = 0x40; /* a list that loops */
     b[0x100] = 0x01, b[0x102] = 0x01, b[0x103] = 0x10;
     pci_config_parse(b, sizeof(b), &c);
     assert_true(c.acs == -1 && c.ats == -1);
@@ -79,12 +81,16 @@ static void test_distances(void **state)
 {
     const char *gpu = ROOT "/0000:17:00.0/0000:18:00.0";
     assert_int_equal(distance(gpu, 0, ROOT "/0000:17:01.0/0000:19:00.0", 0), PCI_PIX);
-    assert_int_equal(distance(gpu, 0, ROOT "/0000:17:02.0/0000:1a:00.0/0000:1b:00.0/0000:1c:00.0", 0),
-                     PCI_PXB);
-    assert_int_equal(distance(gpu, 0, "../../../devices/pci0000:15/0000:15:03.0/0000:20:00.0", 0), PCI_PHB);
-    assert_int_equal(distance(gpu, 0, "../../../devices/pci0000:97/0000:97:01.0/0000:98:00.0", 0), PCI_NODE);
-    assert_int_equal(distance(gpu, 0, "../../../devices/pci0000:97/0000:97:01.0/0000:98:00.0", 1), PCI_SYS);
-    assert_int_equal(distance(gpu, -1, "../../../devices/pci0000:97/0000:97:01.0/0000:98:00.0", -1), PCI_SYS);
+    assert_int_equal(
+        distance(gpu, 0, ROOT "/0000:17:02.0/0000:1a:00.0/0000:1b:00.0/0000:1c:00.0", 0), PCI_PXB);
+    assert_int_equal(distance(gpu, 0, "../../../devices/pci0000:15/0000:15:03.0/0000:20:00.0", 0),
+                     PCI_PHB);
+    assert_int_equal(distance(gpu, 0, "../../../devices/pci0000:97/0000:97:01.0/0000:98:00.0", 0),
+                     PCI_NODE);
+    assert_int_equal(distance(gpu, 0, "../../../devices/pci0000:97/0000:97:01.0/0000:98:00.0", 1),
+                     PCI_SYS);
+    assert_int_equal(distance(gpu, -1, "../../../devices/pci0000:97/0000:97:01.0/0000:98:00.0", -1),
+                     PCI_SYS);
 }
 
 static void test_paths(void **state)
@@ -95,7 +101,8 @@ static void test_paths(void **state)
     assert_string_equal(pci_path_parent(&p), "0000:17:00.0");
     /* Hyper-V: a tree of its own behind a device of the virtual bus */
     assert_true(pci_path_parse("../../../devices/LNXSYSTM:00/ACPI0004:00/VMBUS:00/47505500-0001/"
-                               "pci0001:00/0001:00:00.0", &p));
+                               "pci0001:00/0001:00:00.0",
+                               &p));
     assert_string_equal(pci_path_parent(&p), "");
     assert_false(pci_path_parse("", &p));
     assert_false(pci_path_parse("/////../../x", &p));

@@ -319,8 +319,7 @@ static struct sampler_stats watch(struct seen *s, pid_t root, int64_t ns, enough
         if (next < now())
             next = now();
         struct sampler_stats so_far = sampler_stats(sampler);
-        more = next < begin + ns ||
-               (enough && next < begin + PATIENCE && !enough(s, &so_far));
+        more = next < begin + ns || (enough && next < begin + PATIENCE && !enough(s, &so_far));
     }
     s->watched = now() - begin;
     s->finishing = true;
@@ -418,7 +417,7 @@ static void judge(struct seen *s)
 /* All are there, each that sleeps has done so for a while, and one of two writers was told. */
 static bool targets_enough(struct seen *s, const struct sampler_stats *st)
 {
-    static const char *const names[] = {"w_pipe", "w_poll",  "w_unix",    "w_tcp",
+    static const char *const names[] = {"w_pipe",  "w_poll",  "w_unix",   "w_tcp",
                                         "w_sleep", "w_futex", "signaller"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (slept(task_named(s, names[i])) <= SAMPLED / 2)
@@ -432,7 +431,8 @@ static bool targets_enough(struct seen *s, const struct sampler_stats *st)
 static void as_user(void (*body)(pid_t job))
 {
     int status;
-    settled = mmap(NULL, sizeof(*settled), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    settled =
+        mmap(NULL, sizeof(*settled), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(settled, MAP_FAILED);
     pid_t child = fork();
     if (!child) {

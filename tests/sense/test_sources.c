@@ -424,22 +424,14 @@ static void test_cgroup_escape(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_azure),
-        cmocka_unit_test(test_azure_disks),
-        cmocka_unit_test(test_azure_nics),
-        cmocka_unit_test(test_azure_job),
-        cmocka_unit_test(test_azure_mounts),
-        cmocka_unit_test(test_nvml),
-        cmocka_unit_test(test_nvml_missing),
-        cmocka_unit_test(test_laptop),
-        cmocka_unit_test(test_container),
-        cmocka_unit_test(test_hidden_trainer),
-        cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_missing_has_a_reason),
-        cmocka_unit_test(test_live),
-        cmocka_unit_test(test_a_measurement_reads_less),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_azure),         cmocka_unit_test(test_azure_disks),
+        cmocka_unit_test(test_azure_nics),    cmocka_unit_test(test_azure_job),
+        cmocka_unit_test(test_azure_mounts),  cmocka_unit_test(test_nvml),
+        cmocka_unit_test(test_nvml_missing),  cmocka_unit_test(test_laptop),
+        cmocka_unit_test(test_container),     cmocka_unit_test(test_hidden_trainer),
+        cmocka_unit_test(test_hostile),       cmocka_unit_test(test_missing_has_a_reason),
+        cmocka_unit_test(test_live),          cmocka_unit_test(test_a_measurement_reads_less),
+        cmocka_unit_test(test_no_memory),     cmocka_unit_test(test_text),
         cmocka_unit_test(test_cgroup_escape),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

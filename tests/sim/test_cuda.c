@@ -298,8 +298,7 @@ static void pinned_copies_are_asynchronous(void **state)
     assert_int_equal(t.cuPointerGetAttribute(&type, 2, (uintptr_t)pageable), 0);
     assert_int_equal(type, 1);
     assert_int_equal(t.cuMemHostUnregister(pageable), 0);
-    assert_int_equal(t.cuPointerGetAttribute(&type, 2, (uintptr_t)pageable),
-                     ABI_CU_INVALID_VALUE);
+    assert_int_equal(t.cuPointerGetAttribute(&type, 2, (uintptr_t)pageable), ABI_CU_INVALID_VALUE);
     assert_int_equal(t.cuPointerGetAttribute(&type, 2, device), 0);
     assert_int_equal(type, 2);
     t.cuMemFree_v2(device);
@@ -541,7 +540,8 @@ static void threads_do_not_disturb_each_other(void **state)
     for (int i = 0; i < THREADS; i++)
         workers[i].other = workers[(i + 1) % THREADS].fence;
     for (int i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&workers[i].thread, NULL, send_and_compare, &workers[i]), 0);
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, send_and_compare, &workers[i]),
+                         0);
     for (int i = 0; i < THREADS; i++) {
         pthread_join(workers[i].thread, NULL);
         assert_int_equal(workers[i].bad, 0);

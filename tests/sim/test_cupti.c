@@ -131,7 +131,8 @@ static void kernels_are_recorded_as_they_ran(void **state)
     assert_string_equal(one->kernel.name, "spin");
     assert_int_equal(one->kernel.end - one->kernel.start, 5 * NS_PER_MS);
     assert_int_equal(two->kernel.end - two->kernel.start, 2 * NS_PER_MS);
-    assert_true(one->kernel.start > before && two->kernel.end < after); /* by one and the same offset */
+    assert_true(one->kernel.start > before &&
+                two->kernel.end < after); /* by one and the same offset */
     assert_int_equal(two->kernel.start, one->kernel.end);
     assert_true(two->kernel.correlation_id > one->kernel.correlation_id);
     assert_int_equal(one->kernel.device_id, 0);
@@ -299,8 +300,8 @@ static void callbacks_tell_of_calls_and_contexts(void **state)
     assert_int_equal(t.cuptiSubscribe_v2(&second, on_callback, &seen, &params),
                      ABI_CUPTI_MULTIPLE_SUBSCRIBERS);
     assert_string_equal(holder, "CUPTI for test");
-    assert_int_equal(t.cuptiEnableCallback(1, subscriber, ABI_DOMAIN_DRIVER,
-                                           ABI_CBID_cuLaunchKernel), 0);
+    assert_int_equal(
+        t.cuptiEnableCallback(1, subscriber, ABI_DOMAIN_DRIVER, ABI_CBID_cuLaunchKernel), 0);
     assert_int_equal(t.cuptiEnableDomain(1, subscriber, ABI_DOMAIN_RESOURCE), 0);
     sim_test_spin(&t, spin, NULL, NS_PER_US);
     assert_int_equal(t.cuStreamSynchronize(NULL), 0);

@@ -82,8 +82,8 @@ static void devices_are_the_same_as_cuda_s(void **state)
 /* What the job writes down: before and after each launch of a kernel of KERNEL_NS. */
 #define KERNEL_NS (10 * NS_PER_MS)
 #define KERNELS_MAX 10000
-#define LATENCY_NS (10 * NS_PER_US)  /* from a launch to the kernel's begin, at most */
-#define GRANULE_NS NS_PER_MS         /* of what a reading looks at */
+#define LATENCY_NS (10 * NS_PER_US) /* from a launch to the kernel's begin, at most */
+#define GRANULE_NS NS_PER_MS        /* of what a reading looks at */
 
 struct launches {
     _Atomic int count; /* begun */
@@ -195,8 +195,8 @@ static void another_process_s_work_is_seen_until_it_dies(void **state)
     assert_int_equal(t.nvmlDeviceGetHandleByIndex_v2(0, &one), 0);
     assert_int_equal(t.nvmlDeviceGetHandleByIndex_v2(1, &two), 0);
     assert_int_equal(pipe(ready), 0);
-    struct launches *launches = mmap(NULL, sizeof(*launches), PROT_READ | PROT_WRITE,
-                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct launches *launches =
+        mmap(NULL, sizeof(*launches), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(launches, MAP_FAILED);
     pid_t child = fork();
     if (child == 0)

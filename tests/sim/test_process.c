@@ -9,12 +9,12 @@
 
 #include "sim_test.h"
 
-#define CHECK(truth)                                                                        \
-    do {                                                                                    \
-        if (!(truth)) {                                                                     \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #truth);             \
-            _exit(1);                                                                       \
-        }                                                                                   \
+#define CHECK(truth)                                                                               \
+    do {                                                                                           \
+        if (!(truth)) {                                                                            \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #truth);                    \
+            _exit(1);                                                                              \
+        }                                                                                          \
     } while (0)
 
 static struct sim_test t;

@@ -12,9 +12,9 @@
 
 #define SAME_NUMBER(ours, theirs) _Static_assert((long)(ours) == (long)(theirs), #ours)
 #define SAME_SIZE(ours, theirs) _Static_assert(sizeof(ours) == sizeof(theirs), #ours)
-#define SAME_PLACE(ours, field, theirs, their_field)                                        \
-    _Static_assert(offsetof(ours, field) == offsetof(theirs, their_field) &&                \
-                       sizeof(((ours *)0)->field) == sizeof(((theirs *)0)->their_field),    \
+#define SAME_PLACE(ours, field, theirs, their_field)                                               \
+    _Static_assert(offsetof(ours, field) == offsetof(theirs, their_field) &&                       \
+                       sizeof(((ours *)0)->field) == sizeof(((theirs *)0)->their_field),           \
                    #ours "." #field " in " #theirs)
 
 #define CBID(name, number) SAME_NUMBER(number, CUPTI_DRIVER_TRACE_CBID_##name);
@@ -138,10 +138,10 @@ SAME_PLACE(struct abi_subscriber_params, old_subscriber_size, CUpti_SubscriberPa
 SAME_SIZE(struct abi_activity, CUpti_Activity);
 
 #define KERNEL_IN(type, field, theirs) SAME_PLACE(struct abi_kernel, field, type, theirs)
-#define KERNEL(field, theirs)                                                               \
-    KERNEL_IN(CUpti_ActivityKernel7, field, theirs);                                        \
-    KERNEL_IN(CUpti_ActivityKernel8, field, theirs);                                        \
-    KERNEL_IN(CUpti_ActivityKernel9, field, theirs);                                        \
+#define KERNEL(field, theirs)                                                                      \
+    KERNEL_IN(CUpti_ActivityKernel7, field, theirs);                                               \
+    KERNEL_IN(CUpti_ActivityKernel8, field, theirs);                                               \
+    KERNEL_IN(CUpti_ActivityKernel9, field, theirs);                                               \
     KERNEL_IN(CUpti_ActivityKernel10, field, theirs)
 KERNEL(kind, kind);
 KERNEL(cache_config, cacheConfig);
@@ -175,9 +175,9 @@ KERNEL_IN(CUpti_ActivityKernel10, max_active_clusters, maxActiveClusters);
 KERNEL_IN(CUpti_ActivityKernel10, is_device_launched, isDeviceLaunched);
 SAME_SIZE(struct abi_kernel, CUpti_ActivityKernel10);
 
-#define COPY(field, theirs)                                                                 \
-    SAME_PLACE(struct abi_memcpy, field, CUpti_ActivityMemcpy4, theirs);                    \
-    SAME_PLACE(struct abi_memcpy, field, CUpti_ActivityMemcpy5, theirs);                    \
+#define COPY(field, theirs)                                                                        \
+    SAME_PLACE(struct abi_memcpy, field, CUpti_ActivityMemcpy4, theirs);                           \
+    SAME_PLACE(struct abi_memcpy, field, CUpti_ActivityMemcpy5, theirs);                           \
     SAME_PLACE(struct abi_memcpy, field, CUpti_ActivityMemcpy6, theirs)
 COPY(copy_kind, copyKind);
 COPY(src_kind, srcKind);
@@ -194,8 +194,8 @@ COPY(graph_id, graphId);
 SAME_PLACE(struct abi_memcpy, copy_count, CUpti_ActivityMemcpy6, copyCount);
 SAME_SIZE(struct abi_memcpy, CUpti_ActivityMemcpy6);
 
-#define SET(field, theirs)                                                                  \
-    SAME_PLACE(struct abi_memset, field, CUpti_ActivityMemset3, theirs);                    \
+#define SET(field, theirs)                                                                         \
+    SAME_PLACE(struct abi_memset, field, CUpti_ActivityMemset3, theirs);                           \
     SAME_PLACE(struct abi_memset, field, CUpti_ActivityMemset4, theirs)
 SET(value, value);
 SET(bytes, bytes);
@@ -210,8 +210,8 @@ SET(memory_kind, memoryKind);
 SET(graph_id, graphId);
 SAME_SIZE(struct abi_memset, CUpti_ActivityMemset4);
 
-#define SYNC(field, theirs)                                                                 \
-    SAME_PLACE(struct abi_sync, field, CUpti_ActivitySynchronization, theirs);              \
+#define SYNC(field, theirs)                                                                        \
+    SAME_PLACE(struct abi_sync, field, CUpti_ActivitySynchronization, theirs);                     \
     SAME_PLACE(struct abi_sync, field, CUpti_ActivitySynchronization2, theirs)
 SYNC(type, type);
 SYNC(start, start);
