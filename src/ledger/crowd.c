@@ -77,7 +77,7 @@ static bool is_new(const struct walk *k, const struct thread *x)
 static void add_processes(const struct walk *k, uint64_t channel, int64_t since, int64_t t0,
                           int64_t t1, struct shares *ret)
 {
-    bool known = channel && threads_channel_known(k->threads, channel), made = false;
+    bool known = threads_channel_known(k->threads, channel), made = false;
     for (size_t i = 0; i < k->threads->count && !made; i++)
         made = is_new(k, k->threads->list[i]);
     for (size_t i = 0; i < k->threads->count; i++) {

@@ -269,6 +269,8 @@ static uint64_t writer_key(uint64_t channel, uint32_t tgid)
 bool threads_hold_channel(struct threads *t, const struct event_channel *e)
 {
     uint64_t key = writer_key(e->channel, e->tgid);
+    if (!e->channel) /* unknown: it says nothing about other waits of that kind */
+        return true;
     if (!e->writer) {
         map_remove(&t->writers, key);
         return true;

@@ -63,6 +63,8 @@ static void see_fd(const struct walk *w, int dir, const char *name)
             return;
         channel = sampler_socket_channel(k);
     }
+    if (!channel) /* a socket without another end */
+        return;
     struct sampler_end *e = find(w->s, inode, w->p->tgid);
     bool reader = (st.st_mode & S_IRUSR) != 0, writer = (st.st_mode & S_IWUSR) != 0;
     if (!e) {

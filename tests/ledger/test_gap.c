@@ -333,6 +333,24 @@ static void a_relay_s_makers_tell(void **state)
     assert_in_range(shares_total(&s), 100 * MS, 101 * MS);
 }
 
+/* A socket whose other end is not known has channel 0, as have waits for locks: the thread that waits for
+ * a lock relays nothing. */
+static void an_unknown_channel_is_nobody_s(void **state)
+{
+    struct event_channel holds = {.channel = 0, .tgid = WORKER, .writer = true};
+    struct event_wait futex = a_wait(TRAINER, TRAINER, TARGET_FUTEX, 400 * MS, 500 * MS);
+    (void)state;
+    threads_find(&t, TRAINER)->last_call_end = 100 * MS;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    started(&t, 0, PIN, TRAINER, 1);
+    assert_true(threads_hold_channel(&t, &holds));
+    reads(&t, WORKER, WORKER, 1 * MS, 490 * MS);
+    push(&t, a_wait(PIN, TRAINER, TARGET_FUTEX, 300 * MS, 450 * MS));
+    struct shares s = crowd(futex);
+    assert_int_equal(shares_of(&s, CAUSE_STORAGE), 0);
+    assert_int_equal(shares_total(&s), 50 * MS);
+}
+
 /* A worker that sleeps (a lock that it polls) makes what is awaited; a process that only is a child, and
  * threads beside the work, sleep for reasons of their own. */
 static void a_maker_s_sleep_tells(void **state)
@@ -443,6 +461,7 @@ int main(void)
         T(new_workers_could_have_ended_it),
         T(a_collective_s_thread_is_the_network),
         T(a_relay_s_makers_tell),
+        T(an_unknown_channel_is_nobody_s),
         T(a_maker_s_sleep_tells),
         T(a_crowd_of_none),
         T(a_worker_that_starts),
