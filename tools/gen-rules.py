@@ -10,7 +10,7 @@ KEYS = ("id", "severity", "title", "why", "fix", "scenario", "source")
 CHECK_KEYS = ("id", "for", "severity", "title", "why", "fix", "source", "needs")
 OPTIONAL = ("apply",)
 NEED = r"[a-z_]+(?:/[a-z_]+)?/[a-z_0-9]+"
-SCENARIO = r"none|pinned|persistent|away [a-z-]+|workers \+\S+|prefetch \S+"
+SCENARIO = r"none|pinned|persistent|away (?:[a-z-]+|\{\w+\})|workers \+\S+|prefetch \S+"
 
 
 def head(path, text):
@@ -57,7 +57,7 @@ def check(path, text, causes):
     if not re.fullmatch(SCENARIO, keys["scenario"]):
         sys.exit(f"{path}: scenario {keys['scenario']!r}")
     word = keys["scenario"].split()
-    if word[0] == "away" and word[1] not in causes:
+    if word[0] == "away" and word[1][0] != "{" and word[1] not in causes:
         sys.exit(f"{path}: no cause {word[1]!r}")
     return None
 

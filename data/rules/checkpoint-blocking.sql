@@ -28,6 +28,7 @@ SELECT c.seconds AS "waited [s]",
             THEN 'warning' ELSE 'info' END AS "severity",
        c.share * run.seconds AS "gain_seconds"
 FROM cause c, run,
-     (SELECT coalesce(sum(number) < 0.5 * (SELECT seconds FROM cause WHERE cause = 'checkpoint'), 0)
-             AS other FROM fact WHERE kind = 'checkpoint' AND name = 'own_seconds') w
+     -- One thread may launch on several devices: what the one that waited longest lost is compared.
+     (SELECT coalesce(sum(number) < 0.5 * (SELECT max(s) FROM (SELECT sum(seconds) AS s FROM ledger
+                                           WHERE cause = 'checkpoint' GROUP BY accelerator)), 0) AS other FROM fact WHERE kind = 'checkpoint' AND name = 'own_seconds') w
 WHERE c.cause = 'checkpoint' AND c.share >= 0.05;

@@ -13,7 +13,8 @@ SELECT c.seconds AS "waited [s]",
        c.share AS "share [1]",
        -- Where other ranks wait for the sleeper, rank-late speaks.
        CASE WHEN c.relative >= 0.33
-                 AND NOT EXISTS (SELECT 1 FROM fact WHERE kind = 'late' AND name = 'sleep')
+                 AND coalesce((SELECT sum(number) FROM fact WHERE kind = 'late' AND name = 'sleep'), 0)
+                     < 0.5 * c.seconds
             THEN 'warning' ELSE 'info' END AS "severity",
        c.share * run.seconds AS "gain_seconds"
 FROM cause c, run

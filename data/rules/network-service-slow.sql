@@ -7,16 +7,24 @@
 --   accelerator's time. Nothing shows that the other end is a rank of this job.
 -- fix: Ask it from a thread or process in the background (trackers have asynchronous and offline
 --   modes), less often, and for several steps at once.
--- scenario: away network
+-- scenario: away {_cause}
 -- source: doc/rules.md#network-service-slow
 SELECT c.seconds AS "waited [s]",
        c.share AS "share [1]",
        r.resource AS "resource",
        coalesce(' from ' || r.resource, '') AS "_where",
+       c.cause AS "_cause",
        CASE WHEN c.relative >= 0.33
             THEN 'warning' ELSE 'info' END AS "severity",
        c.share * run.seconds AS "gain_seconds"
-FROM run, cause c LEFT JOIN (SELECT resource FROM cause_resource
-                             WHERE cause = 'network' AND resource IS NOT NULL
-                             ORDER BY seconds DESC, resource LIMIT 1) r
-WHERE c.cause = 'network' AND c.share >= 0.08 AND (SELECT several FROM ranks) = 0;
+FROM run, (SELECT sum(seconds) AS seconds, sum(share) AS share,
+                  sum(share) / (SELECT max(share) FROM cause) AS relative,
+                  CASE WHEN sum(seconds) FILTER (WHERE cause = 'network') * 2 >= sum(seconds)
+                       THEN 'network' ELSE 'late-peer' END AS cause
+           -- An answer that takes its time is late, not slow. Clients of the job: service-idle.
+           FROM cause_resource WHERE cause = 'network' OR cause = 'late-peer'
+                                     AND coalesce(resource, '') NOT LIKE '% to port %') c
+     LEFT JOIN (SELECT resource FROM cause_resource
+                WHERE cause IN ('network', 'late-peer') AND resource NOT LIKE '% to port %'
+                GROUP BY resource ORDER BY sum(seconds) DESC, resource LIMIT 1) r
+WHERE c.share >= 0.08 AND (SELECT several FROM ranks) = 0;

@@ -25,9 +25,7 @@ SELECT c.seconds AS "waited [s]",
 FROM run,
      (SELECT sum(seconds) AS seconds, sum(share) AS share,
              sum(share) / (SELECT max(share) FROM cause) AS relative
-      FROM cause_resource WHERE cause = 'late-peer'
-                          AND (coalesce(resource, '') NOT LIKE '% to port %'
-                               OR EXISTS (SELECT 1 FROM fact WHERE kind = 'late'))) c
+      FROM cause_resource WHERE cause = 'late-peer') c
      LEFT JOIN (SELECT resource FROM cause_resource
                 WHERE cause = 'late-peer' AND resource IS NOT NULL
                 ORDER BY seconds DESC, resource LIMIT 1) r
@@ -43,8 +41,8 @@ FROM run,
                 FROM fact f JOIN device v ON f.subject = CAST(v.number AS TEXT)
                 WHERE f.kind = 'late'
                 ORDER BY sum(f.number) OVER (PARTITION BY f.subject) DESC, f.number DESC, f.subject, f.name LIMIT 1) d
-WHERE c.share >= 0.08
+WHERE c.share >= 0.08 AND (SELECT several FROM ranks) = 1
   -- A client that has not asked is no rank: service-idle speaks of it.
-  AND NOT EXISTS (SELECT 1 FROM (SELECT sum(share) AS share FROM cause_resource WHERE cause = 'late-peer'
-                                 AND resource LIKE '% to port %') x
-                  WHERE x.share >= 0.08 AND NOT EXISTS (SELECT 1 FROM fact WHERE kind = 'late'));
+  AND ((SELECT launched FROM ranks) = 1
+       OR coalesce((SELECT sum(share) FROM cause_resource WHERE cause = 'late-peer'
+                    AND resource LIKE '% to port %'), 0) < 0.08);

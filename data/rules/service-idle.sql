@@ -10,7 +10,10 @@
 SELECT c.seconds AS "waited [s]",
        c.share AS "share [1]",
        c.resource AS "resource",
-       ' of ' || c.resource AS "_where"
-FROM (SELECT sum(seconds) AS seconds, sum(share) AS share, resource FROM cause_resource
-      WHERE cause = 'late-peer' AND resource LIKE '% to port %') c
-WHERE c.share >= 0.08 AND NOT EXISTS (SELECT 1 FROM fact WHERE kind = 'late');
+       c.clients AS "clients [count]",
+       CASE WHEN c.clients = 1 THEN ' of ' || c.resource
+       ELSE ' of ' || c.clients || ' clients' END AS "_where"
+FROM (SELECT sum(seconds) AS seconds, sum(share) AS share, count(DISTINCT resource) AS clients,
+             min(resource) AS resource
+      FROM cause_resource WHERE cause = 'late-peer' AND resource LIKE '% to port %') c
+WHERE c.share >= 0.08 AND (SELECT launched FROM ranks) = 0;

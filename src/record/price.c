@@ -121,13 +121,14 @@ static void name_fix(const struct priced *p, const struct whatif_ledger *l,
 {
     bool away = !strncmp(p->text, "away ", 5);
     ret->first_cause = cures(p->text, l);
-    const char *words = away && ret->first_cause != CAUSE_NONE ? cause_title(ret->first_cause)
-                        : !strcmp(p->text, "pinned")           ? "pageable copies"
-                        : !strcmp(p->text, "persistent")       ? "worker restarts"
-                        : !strcmp(p->finding.id, "rank-late")  ? "the late rank"
-                        : !strncmp(p->text, "workers", 7)      ? "the number of loader workers"
-                        : !strncmp(p->text, "prefetch", 8)     ? "the prefetch depth"
-                                                               : p->finding.id;
+    const char *words = !strcmp(p->finding.id, "network-service-slow") ? "the service that is asked"
+                        : away && ret->first_cause != CAUSE_NONE ? cause_title(ret->first_cause)
+                        : !strcmp(p->text, "pinned")             ? "pageable copies"
+                        : !strcmp(p->text, "persistent")         ? "worker restarts"
+                        : !strcmp(p->finding.id, "rank-late")    ? "the late rank"
+                        : !strncmp(p->text, "workers", 7)        ? "the number of loader workers"
+                        : !strncmp(p->text, "prefetch", 8)       ? "the prefetch depth"
+                                                                 : p->finding.id;
     str_copy(ret->first_fix, sizeof(ret->first_fix), words);
 }
 

@@ -117,14 +117,14 @@ const size_t rule_view_count = sizeof(rule_views) / sizeof(rule_views[0]);
 /* Of the rules of `report`, beside the views of a recording. */
 /* clang-format off */
 const struct schema_object report_views[] = {
-    /* several: the job has more than one rank, as its launcher, its accelerators or what it said show. A
-     * process of which none of this is known is one by itself. */
+    /* launched: its launcher says that the job has more than one rank, or one waited for another. several:
+     * that, or its accelerators or what it said show it. A process of which none of this is known is one by itself. */
     VIEW("ranks",
-         "SELECT EXISTS (SELECT 1 FROM fact WHERE kind = 'env' AND name = 'value' AND subject IN "
-         "('WORLD_SIZE', 'OMPI_COMM_WORLD_SIZE', 'MPI_LOCALNRANKS') AND CAST(text AS INTEGER) > 1) "
-         "OR EXISTS (SELECT 1 FROM fact WHERE kind = 'collective' OR kind LIKE 'nccl/%') "
-         "OR (SELECT count(DISTINCT subject) FROM fact WHERE kind = 'rank') > 1 "
-         "OR (SELECT accelerators FROM run) > 1 AS several"),
+         "SELECT launched, launched OR EXISTS (SELECT 1 FROM fact WHERE kind = 'collective' "
+         "OR kind LIKE 'nccl/%') OR (SELECT count(DISTINCT subject) FROM fact WHERE kind = 'rank') > 1 "
+         "OR (SELECT accelerators FROM run) > 1 AS several FROM (SELECT EXISTS (SELECT 1 FROM fact "
+         "WHERE kind = 'late' OR kind = 'env' AND name = 'value' AND subject IN ('WORLD_SIZE', "
+         "'OMPI_COMM_WORLD_SIZE', 'MPI_LOCALNRANKS') AND CAST(text AS INTEGER) > 1) AS launched)"),
 };
 /* clang-format on */
 const size_t report_view_count = sizeof(report_views) / sizeof(report_views[0]);

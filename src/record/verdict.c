@@ -198,7 +198,9 @@ static void add_top(struct str *out, const struct report *r, const struct sums *
                              ? "it did not begin work that was launched"
                          : clauses[s->top] ? clauses[s->top]
                                            : cause_title(s->top);
-    if (s->top == CAUSE_LATE_PEER && has_finding(r, "service-idle"))
+    if (s->top == CAUSE_LATE_PEER && has_finding(r, "network-service-slow"))
+        clause = "it waited for answers of"; /* a service, no rank */
+    else if (s->top == CAUSE_LATE_PEER && has_finding(r, "service-idle"))
         clause = "it waited for requests of"; /* a client, no rank */
     bool they = r->accelerator_count > 1 && !strncmp(clause, "it ", 3);
     str_addf(out, "; %s %s%s", unit_format_share(buf, sizeof(buf), s->cause[s->top] / s->total),

@@ -9,6 +9,7 @@
  *   -- first: ID                must be the first finding
  *   -- absent: ID               must not be found
  *   -- says: TEXT               some title, why or fix contains it
+ *   -- verdict: TEXT            the verdict contains it
  * Findings above info that no line names are a failure.
  */
 #include "record/read.h"
@@ -142,6 +143,9 @@ static int judge_line(const char *file, const char *line, const struct report *r
     } else if (!strncmp(line, "-- says: ", 9)) {
         if (!says(r, line + 9))
             fail_msg("%s: nothing says \"%s\"", file, line + 9);
+    } else if (!strncmp(line, "-- verdict: ", 12)) {
+        if (!strstr(r->verdict.sentence, line + 12))
+            fail_msg("%s: the verdict is \"%s\"", file, r->verdict.sentence);
     } else {
         return 0;
     }
