@@ -116,7 +116,8 @@ static void add_relayed(const struct walk *k, const struct thread *x, int64_t ba
             (!threads_channel_known(k->threads, w->channel) || walk_direct(k, x, w) != CAUSE_NONE))
             continue;
         if (last && (!w || w->channel != last->channel)) {
-            struct shares parts = {.count = 0};
+            struct shares parts;
+            shares_clear(&parts);
             add_processes(k, last->channel, last->t_out, back, t1, &parts);
             if (parts.count)
                 shares_add_scaled(ret, &parts, ns);

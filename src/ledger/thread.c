@@ -149,8 +149,13 @@ bool threads_launch(struct threads *t, struct thread *th)
 {
     if (th->launches)
         return true;
+    uint64_t tid;
     th->launches = true;
-    return map_get(&t->launchers, th->tgid, NULL) || map_put(&t->launchers, th->tgid, th->tid);
+    const struct thread *first =
+        map_get(&t->launchers, th->tgid, &tid) ? threads_find(t, (uint32_t)tid) : NULL;
+    if (first && first->alive && first->tgid == th->tgid)
+        return true;
+    return map_put(&t->launchers, th->tgid, th->tid);
 }
 
 const struct thread *threads_rank(const struct threads *t, uint64_t channel, uint32_t tgid)

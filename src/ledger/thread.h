@@ -67,7 +67,7 @@ struct threads {
     struct map channels;         /* channel -> 1: its holders are known */
     struct map writers;          /* hash of (channel, tgid) -> 1: that process can write to it */
     struct map joined;    /* tgids of both ends of some connection, the lower one << 32 -> 1 */
-    struct map launchers; /* tgid -> tid of the thread of it that launched first */
+    struct map launchers; /* tgid -> tid of the thread of it that launched first, of those alive */
     struct map makers;    /* tgid -> tid of the maker << 32 | tid that it hands over to */
     size_t waits_held;
     uint64_t forgotten; /* waits dropped before their time to stay in bounds */

@@ -414,8 +414,9 @@ static void add_source(struct walk *k, const struct thread *x, const struct turn
 {
     const struct event_wait *w = turn->source;
     const struct thread *y = w ? threads_find(k->threads, w->waker_tid) : NULL;
-    struct shares made = {.count = 0};
+    struct shares made;
     int64_t waited = 0;
+    shares_clear(&made);
     if (!y || in_chain(k, y) || k->depth == WALK_DEPTH_MAX)
         return;
     struct maker maker = k->maker;

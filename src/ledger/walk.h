@@ -63,7 +63,7 @@ void walk_init(struct walk *k, const struct threads *threads, const struct inter
                const struct thread *root);
 
 /* Composes the turn of `x` that ended with its wake of `consumer` at `t`; the
- * parts add up to the length of the turn. false: nothing is known of x at that time. */
+ * parts add up to the length of the turn; of a thread that hands on, to more (turn.source). false: nothing is known of x at that time. */
 bool walk_turn(struct walk *k, const struct thread *x, const struct thread *consumer, int64_t t,
                struct shares *ret);
 

@@ -173,7 +173,7 @@ int fill_chains(struct recording *db, const struct fill_meta *m, struct report *
     return rc == SQLITE_DONE ? STATUS_OK : recording_error(db, e, "reading it");
 }
 
-/* What an older gpufeed did not write down is unknown, which is said once. */
+/* What an older gpufeed did not write down is unknown, which is said once, behind what the run noted. */
 static bool note_age(struct recording *db, struct report *r)
 {
     struct str line = {0};
@@ -195,13 +195,13 @@ int fill_notes(struct recording *db, struct report *r, struct error *e)
     int rc, status = prepare(db, "SELECT line FROM note ORDER BY number LIMIT 256", &s, e);
     if (status)
         return status;
-    if (!note_age(db, r))
-        return fill_no_memory(db, e);
     while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
         const char *line = (const char *)sqlite3_column_text(s, 0);
         if (!fill_note(r, line ? line : ""))
             return fill_no_memory(db, e);
     }
+    if (rc != SQLITE_DONE)
+        return recording_error(db, e, "reading it");
     r->note_explains = r->note_count && !(r->mode && !strcmp(r->mode, "foreign trace"));
-    return rc == SQLITE_DONE ? STATUS_OK : recording_error(db, e, "reading it");
+    return note_age(db, r) ? STATUS_OK : fill_no_memory(db, e);
 }

@@ -119,7 +119,7 @@ static uint32_t intern_clean(struct resources *r, const char *text)
 static uint32_t unpack(uint64_t value, uint16_t *flags)
 {
     if (flags)
-        *flags |= (uint8_t)(value >> FLAG_SHIFT);
+        *flags |= (uint16_t)(value >> FLAG_SHIFT);
     return (uint32_t)value;
 }
 

@@ -48,6 +48,16 @@ def test_its_age_is_told_in_one_line(old):
     assert text.count(f"in format {number}: what later formats keep besides") == 1, r
 
 
+def test_what_the_run_noted_comes_before_its_age(old, folder):
+    """The first note may be told as the reason for what is unknown, which a recording's age is not."""
+    at = folder / "noted.gpufeed"
+    at.write_bytes(old.read_bytes())
+    with sqlite3.connect(at) as db:
+        db.execute("INSERT INTO note (number, line) VALUES (1, 'nothing may be traced here')")
+    text = " ".join(gf.gpufeed("report", at).out.split())
+    assert 0 < text.find("nothing may be traced here") < text.find(": what later formats keep"), text
+
+
 def test_its_gains_are_replayed(old):
     assert any(f["gain_seconds"] for f in gf.report(old)["findings"])
 

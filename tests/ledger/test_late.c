@@ -181,6 +181,19 @@ static void strangers_are_not_asked(void **state)
     assert_null(late.rank);
 }
 
+static void a_rank_launches_by_a_thread_that_lives(void **state)
+{
+    struct late late;
+    (void)state;
+    ended(&t, -60 * MS, RANK, RANK);
+    started(&t, -55 * MS, OTHER, RANK, RANK);
+    assert_true(threads_launch(&t, threads_find(&t, OTHER)));
+    push(&t, a_wait(OTHER, RANK, TARGET_SLEEP, -5 * MS, 100 * MS));
+    explained(0, &late);
+    assert_non_null(late.rank);
+    assert_int_equal(late.rank->tid, OTHER);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
@@ -188,7 +201,7 @@ int main(void)
         T(a_rank_that_sleeps),      T(a_rank_that_is_busy),
         T(a_rank_that_has_come),    T(a_rank_that_has_come_without_a_core),
         T(a_rank_that_has_gone_on), T(loading_first),
-        T(strangers_are_not_asked),
+        T(strangers_are_not_asked), T(a_rank_launches_by_a_thread_that_lives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
