@@ -215,10 +215,12 @@ void late_tell(struct walk_links *links, const struct late *late, const struct i
     if (i < 0 || links->count == CHAIN_LINKS_MAX)
         return;
     const struct share *p = &late->did.part[i];
+    if (p->cause != CAUSE_NONE) {
+        walk_tell_did(links, late->rank, "came late: ", p, names);
+        return;
+    }
     struct chain_link *link = &links->link[links->count++];
-    const char *what = intern_text(names, p->resource);
     walk_who(late->rank, link->who, sizeof(link->who));
-    snprintf(link->did, sizeof(link->did), "came late: %s%s%s for %s",
-             p->cause == CAUSE_NONE ? "its GPU computed" : cause_title((enum cause)p->cause),
-             *what ? ": " : "", what, unit_format_ns(time, sizeof(time), p->ns));
+    snprintf(link->did, sizeof(link->did), "came late: its GPU computed for %s",
+             unit_format_ns(time, sizeof(time), p->ns));
 }

@@ -218,29 +218,35 @@ static void hide_in_network(const struct walk *k, struct making *m)
     m->cpu -= m->brief_cpu;
 }
 
-static const char *did_text(enum cause c)
-{
-    switch (c) {
-    case CAUSE_STORAGE:
-        return "read from";
-    case CAUSE_PREPARE:
-        return "worked on the data on a core";
-    case CAUSE_CPU_STARVED:
-        return "was ready to run, without a core";
-    case CAUSE_NETWORK:
-        return "sent and received over";
-    case CAUSE_LATE_PEER:
-        return "waited for a peer that had not sent:";
-    case CAUSE_CHECKPOINT:
-        return "wrote or synced";
-    case CAUSE_HOST:
-        return "ran other code on a core";
-    default:
-        return cause_title(c);
-    }
-}
+/* What a thread did that was waited for, how its resource follows, and what another waited for that
+ * knows no more of it. */
+struct telling {
+    const char *did, *of, *waited;
+};
+static const struct telling tellings[CAUSE_COUNT] = {
+    [CAUSE_NONE] = {"waited for something unknown", ": ", "waited for something unknown"},
+    [CAUSE_UNKNOWN] = {"waited for something unknown", ": ", "waited for something unknown"},
+    [CAUSE_STORAGE] = {"read", " from ", "waited for storage"},
+    [CAUSE_PREPARE] = {"worked on the data on a core", ": ", "waited for data preparation"},
+    [CAUSE_CPU_STARVED] = {"was ready to run, without a core", ": ", "waited for a free core"},
+    [CAUSE_NETWORK] = {"sent and received", " over ", "waited for the network"},
+    [CAUSE_COLLECTIVE] = {"took part in a collective operation", ": ",
+                          "waited for a collective operation"},
+    [CAUSE_LATE_PEER] = {"waited for a peer that had not sent", ": ", "waited for a late peer"},
+    [CAUSE_KV_TRANSFER] = {"moved KV cache", ": ", "waited for KV cache"},
+    [CAUSE_PAGEABLE_COPY] = {"copied from memory that is not pinned", ": ",
+                             "waited for a copy from memory that is not pinned"},
+    [CAUSE_LINK] = {"copied over PCIe or NVLink", ": ", "waited for a copy over PCIe or NVLink"},
+    [CAUSE_LAUNCH] = {"launched work", ": ", "launched work"},
+    [CAUSE_HOST] = {"ran other code on a core", ": ", "ran other code"},
+    [CAUSE_CHECKPOINT] = {"wrote or synced files", ": ", "waited for a checkpoint"},
+    [CAUSE_STARTUP] = {"was starting", ": ", "waited for something to start"},
+    [CAUSE_MEMORY] = {"waited for memory", ": ", "waited for memory"},
+    [CAUSE_LOCK] = {"waited for a lock", ": ", "waited for a lock"},
+    [CAUSE_SLEEP] = {"slept", ": ", "waited for a sleep to end"},
+};
 
-static void add_link(struct walk_links *l, const struct thread *th, const char *did,
+static void add_link(struct walk_links *l, const struct thread *th, const char *did, const char *of,
                      const char *what, int64_t ns)
 {
     char time[32];
@@ -248,20 +254,26 @@ static void add_link(struct walk_links *l, const struct thread *th, const char *
         return;
     struct chain_link *link = &l->link[l->count++];
     walk_who(th, link->who, sizeof(link->who));
-    snprintf(link->did, sizeof(link->did), "%s%s%s for %s", did, *what ? " " : "", what,
+    snprintf(link->did, sizeof(link->did), "%s%s%s for %s", did, *what ? of : "", what,
              unit_format_ns(time, sizeof(time), ns));
+}
+
+void walk_tell_did(struct walk_links *links, const struct thread *th, const char *lead,
+                   const struct share *s, const struct intern *names)
+{
+    char did[96];
+    const struct telling *t = &tellings[s->cause];
+    snprintf(did, sizeof(did), "%s%s", lead, t->did);
+    add_link(links, th, did, t->of, intern_text(names, s->resource), s->ns);
 }
 
 void walk_tell_largest(struct walk_links *links, const struct thread *th, const struct shares *s,
                        const struct intern *names)
 {
-    char did[64];
     int i = shares_largest(s);
-    if (i < 0)
-        return;
-    const char *what = intern_text(names, s->part[i].resource);
-    snprintf(did, sizeof(did), "%s%s", cause_title((enum cause)s->part[i].cause), *what ? ":" : "");
-    add_link(links, th, did, what, s->part[i].ns);
+    if (i >= 0)
+        add_link(links, th, tellings[s->part[i].cause].waited, ": ",
+                 intern_text(names, s->part[i].resource), s->part[i].ns);
 }
 
 /* The longest part of this turn, in words, and what lies behind it. */
@@ -277,14 +289,13 @@ static void tell(struct walk *k, const struct making *m)
         const struct thread *y = threads_find(k->threads, most->tid);
         if (y)
             walk_who(y, who, sizeof(who));
-        add_link(k->links, m->x, "waited for", who, most->ns);
+        add_link(k->links, m->x, "waited for", " ", who, most->ns);
         for (int l = 0; l < most->links.count && k->links->count < CHAIN_LINKS_MAX; l++)
             k->links->link[k->links->count++] = most->links.link[l];
         return;
     }
     if (i >= 0)
-        add_link(k->links, m->x, did_text(m->out->part[i].cause),
-                 intern_text(k->names, m->out->part[i].resource), m->out->part[i].ns);
+        walk_tell_did(k->links, m->x, "", &m->out->part[i], k->names);
 }
 
 /* Composes [t0, t1) of x into *out; what another thread ended is followed. */

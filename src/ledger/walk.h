@@ -87,6 +87,10 @@ enum cause walk_direct(const struct walk *k, const struct thread *th, const stru
 
 /* "python3 4711", "pt_data_worker 4712". */
 void walk_who(const struct thread *th, char *buf, size_t size);
+/* Adds what th did, by one share of it: `lead` ("" or what stands before), "read from nfs://...", for how
+ * long. */
+void walk_tell_did(struct walk_links *links, const struct thread *th, const char *lead,
+                   const struct share *s, const struct intern *names);
 /* Adds what th itself did or waited for most, by its shares; nothing where there are none. */
 void walk_tell_largest(struct walk_links *links, const struct thread *th, const struct shares *s,
                        const struct intern *names);

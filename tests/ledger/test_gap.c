@@ -222,6 +222,32 @@ static void the_longest_wait_is_told(void **state)
     assert_non_null(strstr(links.link[0].did, "nfs://10.0.0.4/data"));
 }
 
+/* "python3 100 slept for 5 ms", with and without a resource: never the bare name of a cause. */
+static void every_cause_makes_a_sentence(void **state)
+{
+    const struct thread *th = threads_find(&t, TRAINER);
+    (void)state;
+    for (int c = CAUSE_NONE; c < CAUSE_COUNT; c++)
+        for (int k = 0; k < 2; k++) {
+            struct walk_links links = {.count = 0};
+            struct shares s = {.count = 0};
+            shares_add(&s, (enum cause)c, k ? STORE : 0, 5 * MS);
+            walk_tell_did(&links, th, "", &s.part[0], &names);
+            walk_tell_largest(&links, th, &s, &names);
+            assert_int_equal(links.count, 2);
+            for (int l = 0; l < links.count; l++) {
+                const char *did = links.link[l].did;
+                const char *title = cause_title((enum cause)c);
+                assert_int_not_equal(strncmp(did, title, strlen(title)), 0);
+                assert_null(strstr(did, "from for"));
+                assert_null(strstr(did, "over for"));
+                assert_null(strstr(did, ": for"));
+                assert_int_equal(strstr(did, "nfs://10.0.0.4/data") != NULL, k);
+                assert_non_null(strstr(did, " for 5.00 ms"));
+            }
+        }
+}
+
 /* A write() that only copies is on a core all the time: a checkpoint all the same. */
 static void filling_a_file_is_a_checkpoint(void **state)
 {
@@ -453,6 +479,7 @@ int main(void)
         T(many_threads_in_one_gap),
         T(without_a_source_of_waits),
         T(the_longest_wait_is_told),
+        T(every_cause_makes_a_sentence),
         T(filling_a_file_is_a_checkpoint),
         T(a_helper_fills_a_file),
         T(short_connections_to_a_store),
