@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WHOLE_MAX 1e15 /* below it a double holds each whole number */
+
 void json_init(struct json *j, struct str *out)
 {
     *j = (struct json){.out = out};
@@ -147,6 +149,11 @@ void json_number(struct json *j, double v)
     before_value(j);
     if (!isfinite(v)) {
         str_add(j->out, "null");
+        return;
+    }
+    /* Counts and bytes as whole numbers, which every reader takes for such. */
+    if (fabs(v) < WHOLE_MAX && v == floor(v)) {
+        str_addf(j->out, "%.0f", v == 0 ? 0 : v);
         return;
     }
     for (int digits = 6; digits <= 17; digits++) {
