@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define PRICE_MAX 1e9 /* per hour; no machine costs that */
+
 void show_init(struct show_options *o)
 {
     *o = (struct show_options){.price = NAN, .fail_on = -1};
@@ -30,7 +32,8 @@ bool show_option(struct show_options *o, int option, const char *value, const ch
     switch (option) {
     case SHOW_PRICE:
         o->price = strtod(value, &end);
-        if (end == value || *end || !isfinite(o->price) || o->price < 0)
+        if (end == value || *end || strspn(value, "0123456789.") != strlen(value) ||
+            o->price > PRICE_MAX)
             *bad = "--price wants an amount per hour, such as 28 or 3.67";
         return true;
     case SHOW_CURRENCY:

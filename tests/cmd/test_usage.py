@@ -69,7 +69,8 @@ def test_no_arguments_at_all():
 
 BAD_VALUES = [
     ["--price", "abc"], ["--price", "-1"], ["--price", "nan"], ["--price", "inf"], ["--price", "1e999"],
-    ["--price", ""], ["--price", "28x"], ["--price", "0x1p4000"], ["--currency", ""],
+    ["--price", ""], ["--price", "28x"], ["--price", "0x1p4000"], ["--price", "0x10"],
+    ["--price", "1e300"], ["--price", "2000000000"], ["--currency", ""],
     ["--currency", "E\x1b[31mR"], ["--currency", "E" * 5000], ["--currency", "E\nR"],
     ["--html", ""], ["--fail-on", "sometimes"], ["--fail-on", ""], ["--rules", "/no/such/folder"]]
 
