@@ -166,7 +166,7 @@ int diff_make(const struct report *before, const struct report *after, struct di
     compare_money(&d, before, after);
     d.sentence = sentence(&d);
     bool ok = d.sentence && copy_text(before->title, &d.title_before) &&
-              copy_text(after->title, &d.title_after) &&
+              copy_text(after->title, &d.title_after) && diff_add_notes(&d, before, after) &&
               (!isfinite(d.spent.before) || copy_text(before->money.currency, &d.currency)) &&
               add_findings(&d, before, after, DIFF_GONE) &&
               add_findings(&d, after, before, DIFF_NEW) &&
@@ -190,5 +190,7 @@ void diff_clear(struct diff *d)
     free(d->title_after);
     free(d->currency);
     free(d->sentence);
+    for (size_t i = 0; i < d->note_count; i++)
+        free(d->notes[i]);
     *d = (struct diff){0};
 }

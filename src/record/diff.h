@@ -26,6 +26,8 @@ struct diff_finding {
     struct diff_figure gain_seconds;     /* NAN where not there or unknown */
 };
 
+#define DIFF_NOTES_MAX 4
+
 struct diff {
     char *title_before, *title_after; /* owned; NULL unknown */
     struct diff_figure span_seconds;
@@ -38,12 +40,16 @@ struct diff {
     struct diff_figure money_by_cause[CAUSE_COUNT];
     struct diff_finding *findings; /* owned: gone, then new, then kept; each in report order */
     size_t finding_count, finding_cap;
-    char *sentence; /* owned */
+    char *sentence;              /* owned */
+    char *notes[DIFF_NOTES_MAX]; /* owned: why the two do not compare as they stand */
+    size_t note_count;
 };
 
 /* Copies what it needs. ret is untouched on failure (STATUS_MEMORY). */
 int diff_make(const struct report *before, const struct report *after, struct diff *ret,
               struct error *e);
+/* Part of diff_make: fills notes of *d; false: out of memory. */
+bool diff_add_notes(struct diff *d, const struct report *before, const struct report *after);
 void diff_clear(struct diff *d);
 
 #endif

@@ -106,6 +106,11 @@ void report_diff_json(const struct diff *d, struct str *out)
     shares(&j, d);
     money(&j, d);
     findings(&j, d);
+    json_key(&j, "notes");
+    json_array(&j);
+    for (size_t i = 0; i < d->note_count; i++)
+        json_string(&j, d->notes[i]);
+    json_array_end(&j);
     json_kstring(&j, "sentence", d->sentence);
     json_object_end(&j);
     str_add(out, "\n");

@@ -215,6 +215,10 @@ void report_diff_text(const struct diff *d, const struct report_text_options *op
     put_money(&s);
     put_findings(&s);
     page_end(&s.page);
+    for (size_t i = 0; i < d->note_count; i++)
+        page_wrap(&s.page, TONE_WARN, "! ", d->notes[i], 2);
+    if (d->note_count)
+        page_end(&s.page);
     page_wrap(&s.page, TONE_BOLD, "Verdict: ", d->sentence ? d->sentence : "unknown", 5);
     page_scratch(&s.page);
     str_clear(&s.page.text);

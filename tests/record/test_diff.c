@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static char folder[128], path[160];
@@ -105,6 +106,33 @@ static void test_same(void **state)
     report_clear(&b);
 }
 
+/* What does not compare as it stands is said, once for each reason. */
+static void test_unlike(void **state)
+{
+    struct report a, b;
+    struct diff d;
+    one_report("EUR", 4000, 0, &a);
+    one_report("EUR", 4000, 0, &b);
+    assert_int_equal(diff_make(&a, &b, &d, NULL), STATUS_OK);
+    assert_int_equal(d.note_count, 0);
+    diff_clear(&d);
+    free(b.mode);
+    b.mode = mem_strdup("foreign trace");
+    free(b.cut_short);
+    b.cut_short = mem_strdup("it was killed");
+    free(b.accelerators[0].name);
+    b.accelerators[0].name = mem_strdup("NVIDIA H100");
+    assert_int_equal(diff_make(&a, &b, &d, NULL), STATUS_OK);
+    assert_int_equal(d.note_count, 4);
+    assert_non_null(strstr(d.notes[0], "Simulated GPU (simulated) before, NVIDIA H100"));
+    assert_non_null(strstr(d.notes[1], "foreign trace after"));
+    assert_non_null(strstr(d.notes[2], "only where both show the same steps"));
+    assert_non_null(strstr(d.notes[3], "after is cut short: it was killed"));
+    diff_clear(&d);
+    report_clear(&a);
+    report_clear(&b);
+}
+
 static void test_nothing(void **state)
 {
     struct report a, b;
@@ -146,6 +174,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_better, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_same, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_unlike, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_memory, set_up, tear_down),
     };
