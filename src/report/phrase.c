@@ -66,13 +66,16 @@ void phrase_money(const struct report_money *m, struct str *out)
 void phrase_head(const struct report *r, struct str *out)
 {
     char buf[BUF];
-    str_addf(out, "%s" DOT, unit_format_ns(buf, sizeof(buf), r->span_ns));
+    bool held =
+        r->accelerator_count > 0; /* else there is no span, and it cost nothing to speak of */
+    if (held || r->span_ns > 0)
+        str_addf(out, "%s" DOT, unit_format_ns(buf, sizeof(buf), r->span_ns));
     phrase_accelerators(r, out);
     if (r->mode)
         str_addf(out, DOT "%s", r->mode);
     if (r->exit_code >= 0)
         str_addf(out, DOT "exit %d", r->exit_code);
-    if (r->money.currency && isfinite(r->money.rate_per_hour)) {
+    if (held && r->money.currency && isfinite(r->money.rate_per_hour)) {
         str_add(out, DOT);
         phrase_money(&r->money, out);
     }

@@ -124,6 +124,8 @@ def test_a_job_that_never_touches_a_device(job, folder):
     assert r.code == 0 and r.out == "", r
     assert len(lines_about(r.err, "^!")) == 1 and len(r.err.splitlines()) < 12, r
     assert "never" in lines_about(r.err, "^!")[0], r
+    # Neither a length nor an amount of what was not: a job of hours would not have cost nothing.
+    assert "0 ns" not in r.err and "0.00" not in r.err, r
     assert not re.search(r"\bnan\b|\binf\b|-nan", r.err, re.I), r
     j = gf.report(folder / "r.gpufeed", "--price", "28")
     assert j["accelerators"] == [] and j["ledger"] == [] and j["findings"] == [], j
