@@ -64,7 +64,7 @@ static struct ranks read_ranks(const char *list)
     while (*(list += strcspn(list, "0123456789"))) {
         char *end;
         long rank = strtol(list, &end, 10);
-        r.dense &= !r.count || rank == r.last + 1;
+        r.dense &= !r.count || rank - 1 == r.last; /* of huge ones all are LONG_MAX */
         r.first = r.count ? r.first : rank;
         r.last = rank;
         r.count++;

@@ -331,14 +331,10 @@ static void take_word(struct nccl_log *l, struct nccl_host *h, const struct nccl
         take_problem(l, intern_text(&l->texts, h->name), r);
 }
 
-/* Lines about the host. */
-static void take_host(struct nccl_log *l, struct nccl_host *h, const struct nccl_line *r)
+/* Lines about the networks that the host has and the plugins for them. */
+static void take_network(struct nccl_log *l, struct nccl_host *h, const struct nccl_line *r)
 {
     switch (r->kind) {
-    case NCCL_BOOTSTRAP:
-        told_text(l, &h->interface, r->name);
-        told_text(l, &h->address, r->value);
-        break;
     case NCCL_IB_NONE:
         nccl_told(l, &h->no_device);
         break;
@@ -365,6 +361,19 @@ static void take_host(struct nccl_log *l, struct nccl_host *h, const struct nccl
         if (!strcmp(r->name, "IB"))
             nccl_told(l, &h->ib_failed);
         break;
+    default:
+        break;
+    }
+}
+
+/* Lines about the host. */
+static void take_host(struct nccl_log *l, struct nccl_host *h, const struct nccl_line *r)
+{
+    switch (r->kind) {
+    case NCCL_BOOTSTRAP:
+        told_text(l, &h->interface, r->name);
+        told_text(l, &h->address, r->value);
+        break;
     case NCCL_GDR_OFF:
         nccl_told(l, &h->gdr_disabled);
         break;
@@ -381,6 +390,7 @@ static void take_host(struct nccl_log *l, struct nccl_host *h, const struct nccl
         take_path(l, &h->path_net, r->value);
         break;
     default:
+        take_network(l, h, r);
         break;
     }
     take_word(l, h, r);

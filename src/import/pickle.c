@@ -302,7 +302,8 @@ static void reduce(struct reader *r)
         push(r, arguments->items[0]);
 }
 
-static void step_data(struct reader *r, int op)
+/* Constants and numbers. */
+static void step_number(struct reader *r, int op)
 {
     switch (op) {
     case NONE:
@@ -332,6 +333,16 @@ static void step_data(struct reader *r, int op)
     case BINFLOAT:
         push_float(r);
         break;
+    default:
+        give_up(r, "it has an instruction that no dump has");
+        break;
+    }
+}
+
+/* Texts, and what would be objects. */
+static void step_data(struct reader *r, int op)
+{
+    switch (op) {
     case SHORT_BINSTRING:
     case SHORT_BINBYTES:
     case SHORT_BINUNICODE:
@@ -356,32 +367,15 @@ static void step_data(struct reader *r, int op)
         give_up(r, "it would import and run code, which is never done");
         break;
     default:
-        give_up(r, "it has an instruction that no dump has");
+        step_number(r, op);
         break;
     }
 }
 
-static void step(struct reader *r, int op)
+/* Lists, tuples and dictionaries. */
+static void step_many(struct reader *r, int op)
 {
     switch (op) {
-    case PROTO:
-        number_of(r, 1);
-        break;
-    case FRAME:
-        number_of(r, 8);
-        break;
-    case MARK:
-        mark(r);
-        break;
-    case POP:
-        pop(r);
-        break;
-    case POP_MARK:
-        r->depth = since_mark(r);
-        break;
-    case DUP:
-        push(r, top(r));
-        break;
     case EMPTY_DICT:
         push(r, value_new(r->v, VALUE_DICT));
         break;
@@ -417,6 +411,34 @@ static void step(struct reader *r, int op)
     case SETITEMS:
         extend(r, VALUE_DICT, 0);
         break;
+    default:
+        step_data(r, op);
+        break;
+    }
+}
+
+/* The frame, the stack and the memo; each of these hands on what it does not know. */
+static void step(struct reader *r, int op)
+{
+    switch (op) {
+    case PROTO:
+        number_of(r, 1);
+        break;
+    case FRAME:
+        number_of(r, 8);
+        break;
+    case MARK:
+        mark(r);
+        break;
+    case POP:
+        pop(r);
+        break;
+    case POP_MARK:
+        r->depth = since_mark(r);
+        break;
+    case DUP:
+        push(r, top(r));
+        break;
     case BINPUT:
         put(r, number_of(r, 1));
         break;
@@ -436,7 +458,7 @@ static void step(struct reader *r, int op)
         r->done = true;
         break;
     default:
-        step_data(r, op);
+        step_many(r, op);
         break;
     }
 }

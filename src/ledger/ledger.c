@@ -156,6 +156,23 @@ static bool push_lost(struct ledger *l, const struct event_lost *e)
     return ok;
 }
 
+static bool push_wait(struct ledger *l, const struct event_wait *e)
+{
+    bool ok = threads_wait(&l->threads, e);
+    if (!(e->flags & WAIT_OPEN_END)) /* it comes again, whole */
+        learnt_wait(&l->learnt, &l->threads, e);
+    return ok;
+}
+
+static bool push_thread(struct ledger *l, const struct event_thread *e)
+{
+    learnt_thread(&l->learnt, &l->threads, e);
+    bool ok = threads_change(&l->threads, e);
+    if (e->change == THREAD_EXIT && e->tid == e->tgid)
+        release_all(l, e->tgid, e->t);
+    return ok;
+}
+
 void ledger_push(struct ledger *l, const struct event *event)
 {
     struct event believed = *event, *e = &believed;
@@ -172,15 +189,10 @@ void ledger_push(struct ledger *l, const struct event *event)
         ok = push_call(l, &e->call);
         break;
     case EVENT_WAIT:
-        ok = threads_wait(&l->threads, &e->wait);
-        if (!(e->wait.flags & WAIT_OPEN_END)) /* it comes again, whole */
-            learnt_wait(&l->learnt, &l->threads, &e->wait);
+        ok = push_wait(l, &e->wait);
         break;
     case EVENT_THREAD:
-        learnt_thread(&l->learnt, &l->threads, &e->thread);
-        ok = threads_change(&l->threads, &e->thread);
-        if (e->thread.change == THREAD_EXIT && e->thread.tid == e->thread.tgid)
-            release_all(l, e->thread.tgid, e->thread.t);
+        ok = push_thread(l, &e->thread);
         break;
     case EVENT_DEVICE:
         ok = push_device(l, &e->device);

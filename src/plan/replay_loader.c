@@ -39,8 +39,10 @@ static struct view_part part_of(const struct view_op *op)
                               op->cause == CAUSE_HOST ? CAUSE_PREPARE : op->cause};
 }
 
-bool view_build_loader(struct view *v, const struct view *from, int64_t take_ns, int64_t start_ns)
+/* One worker that is asked with each step, and no items yet. */
+static bool begin_loader(struct view *v, const struct view *from, int64_t take_ns, int64_t start_ns)
 {
+    struct view_op release = {.kind = VIEW_RELEASE};
     *v = *from;
     v->items = NULL;
     v->epochs = NULL;
@@ -60,8 +62,12 @@ bool view_build_loader(struct view *v, const struct view *from, int64_t take_ns,
     v->start_ops = 1;
     v->start_ns += (double)start_ns;
     v->usual.lag_waited = v->usual.lag_ready = (double)take_ns;
-    struct view_op release = {.kind = VIEW_RELEASE};
-    if (!push_op(v, release))
+    return push_op(v, release);
+}
+
+bool view_build_loader(struct view *v, const struct view *from, int64_t take_ns, int64_t start_ns)
+{
+    if (!begin_loader(v, from, take_ns, start_ns))
         return false;
     for (size_t s = 0; s < from->step_count; s++) {
         struct view_item item = {

@@ -225,6 +225,39 @@ static bool start_more(struct sim *s)
     return true;
 }
 
+/* What takes the training thread no time of its own; false: the op is none of that. */
+static bool run_instant(struct sim *s, const struct view_op *op)
+{
+    switch (op->kind) {
+    case VIEW_SPAWN:
+        spawn(s, op->resource);
+        return true;
+    case VIEW_RELEASE:
+        release(s, op->resource);
+        return true;
+    case VIEW_REQUEST:
+        if (s->as_recorded)
+            request(s, op->resource);
+        return true;
+    case REPLAY_DEVICE:
+    case REPLAY_SPREAD:
+        give_device(s, op);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static double time_of(struct sim *s, const struct view_op *op)
+{
+    double ns = op->kind == REPLAY_SYNC ? left_of_sync(s, op) : left_of_thread(s, op);
+    if (op->kind == REPLAY_SYNC)
+        s->burst = s->m->now + ns;
+    else if (op->cause == CAUSE_CHECKPOINT || op->cause == CAUSE_STARTUP)
+        s->fixed += ns;
+    return ns;
+}
+
 /* Runs ops until one takes time; false when the step is over. */
 static bool run_ops(struct sim *s)
 {
@@ -237,33 +270,12 @@ static bool run_ops(struct sim *s)
         return true;
     while (s->op < step->op_count) {
         const struct view_op *op = &s->v->ops[step->ops_at + s->op++];
-        double ns;
-        switch (op->kind) {
-        case VIEW_SPAWN:
-            spawn(s, op->resource);
-            if (start_more(s))
+        if (run_instant(s, op)) {
+            if (op->kind == VIEW_SPAWN && start_more(s))
                 return true;
             continue;
-        case VIEW_RELEASE:
-            release(s, op->resource);
-            continue;
-        case VIEW_REQUEST:
-            if (s->as_recorded)
-                request(s, op->resource);
-            continue;
-        case REPLAY_DEVICE:
-        case REPLAY_SPREAD:
-            give_device(s, op);
-            continue;
-        case REPLAY_SYNC:
-            ns = left_of_sync(s, op);
-            s->burst = s->m->now + ns;
-            break;
-        default:
-            ns = left_of_thread(s, op);
-            if (op->cause == CAUSE_CHECKPOINT || op->cause == CAUSE_STARTUP)
-                s->fixed += ns;
         }
+        double ns = time_of(s, op);
         if (ns <= 0)
             continue;
         spend(s, op->kind == REPLAY_THREAD && wants_core(s, op->cause), ns);

@@ -356,6 +356,21 @@ static void lock_target(const struct look *l, const struct procfs_syscall *c)
         *l->w = (struct sampler_what){.target = TARGET_FUTEX};
 }
 
+/* Of calls whose arguments tell no more. */
+static uint8_t plain_target(enum syscall_kind kind)
+{
+    static const uint8_t targets[] = {
+        [SYSCALL_FUTEX] = TARGET_FUTEX,
+        [SYSCALL_QUEUE] = TARGET_PIPE,
+        [SYSCALL_SLEEP] = TARGET_SLEEP,
+        /* of a child or another thread, or of a timer: nobody knows yet */
+        [SYSCALL_SIGNAL] = TARGET_PIPE,
+        [SYSCALL_CHILD] = TARGET_CHILD,
+        [SYSCALL_MEMORY] = TARGET_MEMORY,
+    };
+    return targets[kind];
+}
+
 static void call_target(const struct look *l, const struct procfs_syscall *c)
 {
     bool fd = syscall_class(c->nr) == BPF_SYSCALL_FD;
@@ -384,22 +399,12 @@ static void call_target(const struct look *l, const struct procfs_syscall *c)
         lock_target(l, c);
         break;
     case SYSCALL_FUTEX:
-        l->w->target = TARGET_FUTEX;
-        break;
     case SYSCALL_QUEUE:
-        l->w->target = TARGET_PIPE;
-        break;
     case SYSCALL_SLEEP:
-        l->w->target = TARGET_SLEEP;
-        break;
-    case SYSCALL_SIGNAL: /* of a child or another thread, or of a timer: nobody knows yet */
-        l->w->target = TARGET_PIPE;
-        break;
+    case SYSCALL_SIGNAL:
     case SYSCALL_CHILD:
-        l->w->target = TARGET_CHILD;
-        break;
     case SYSCALL_MEMORY:
-        l->w->target = TARGET_MEMORY;
+        l->w->target = plain_target(syscall_kind(c->nr));
         break;
     case SYSCALL_UNKNOWN:
         break;

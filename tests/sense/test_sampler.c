@@ -414,7 +414,14 @@ static void judge(struct seen *s)
 #define PROCESSES 4
 #define THREADS 12
 
-/* All are there, each that sleeps has done so for a while, and one of two writers was told. */
+/* Most of the waits of the named thread are known to have ended by the other one: before its descriptors are
+ * read, nobody is known. */
+static bool mostly_woken_by(struct seen *s, const char *name, const char *waker)
+{
+    return woken_by(s, task_named(s, name), waker) > 0.8;
+}
+
+/* All are there, each that sleeps has done so for a while, and who woke them was told. */
 static bool targets_enough(struct seen *s, const struct sampler_stats *st)
 {
     static const char *const names[] = {"w_pipe",  "w_poll",  "w_unix",   "w_tcp",
@@ -424,7 +431,9 @@ static bool targets_enough(struct seen *s, const struct sampler_stats *st)
             return false;
     const struct task *t = task_named(s, "w_poll");
     return st->processes == PROCESSES && st->threads == THREADS && task_named(s, "spin") &&
-           woken_by(s, t, "writer1") + woken_by(s, t, "writer2") > 0;
+           woken_by(s, t, "writer1") + woken_by(s, t, "writer2") > 0 &&
+           mostly_woken_by(s, "w_pipe", "writer1") && mostly_woken_by(s, "w_unix", "writer1") &&
+           mostly_woken_by(s, "w_tcp", "server");
 }
 
 /* Runs body as an ordinary user in a process of its own; its exit status is the verdict. */
