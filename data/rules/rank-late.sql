@@ -13,11 +13,13 @@ SELECT c.seconds AS "waited [s]",
        d.gpu AS "accelerator of the late rank",
        d.name AS "meanwhile it was in",
        d.number AS "in that [s] @wait chain",
+       e.name AS "more than the others it was in",
+       e.excess AS "by [s] @wait chain",
        r.resource AS "peer",
        coalesce('The rank on GPU ' || d.gpu, 'A rank (' || r.resource || ')', 'A rank') AS "_who",
        coalesce('the rank on GPU ' || d.gpu, r.resource, 'that rank') AS "_whom",
-       coalesce(': it ' || d.did, '') AS "_did",
-       coalesce(' (now: it ' || d.did || ')', '') AS "_instead",
+       coalesce(': it ' || coalesce(w.did, 'was busy with ' || coalesce(e.name, d.name)), '') AS "_did",
+       coalesce(' (now: it ' || coalesce(w.did, 'was busy with ' || coalesce(e.name, d.name)) || ')', '') AS "_instead",
        CASE WHEN c.relative >= 0.33 THEN 'warning' ELSE 'info' END AS "severity",
        -- What the device that waited longest would save.
        (SELECT max(s) FROM (SELECT sum(seconds) AS s FROM ledger WHERE cause = 'late-peer'
@@ -29,18 +31,31 @@ FROM run,
      LEFT JOIN (SELECT resource FROM cause_resource
                 WHERE cause = 'late-peer' AND resource IS NOT NULL
                 ORDER BY seconds DESC, resource LIMIT 1) r
-     LEFT JOIN (SELECT f.subject, f.name, f.number,
+     LEFT JOIN (SELECT f.name, f.number, v.number AS device,
                        -- what follows the last colon of its id
-                       replace(v.id, rtrim(v.id, replace(v.id, ':', '')), '') AS gpu,
-                       CASE f.name WHEN 'compute' THEN 'computed' WHEN 'sleep' THEN 'slept'
-                       WHEN 'host' THEN 'ran other code on a core' WHEN 'storage' THEN 'read its data'
-                       WHEN 'prepare' THEN 'prepared its data' WHEN 'cpu-starved' THEN 'had no core'
-                       WHEN 'checkpoint' THEN 'wrote a checkpoint' WHEN 'startup' THEN 'was starting'
-                       WHEN 'launch' THEN 'launched kernels' WHEN 'memory' THEN 'waited for memory'
-                       WHEN 'lock' THEN 'waited for a lock' ELSE 'was busy with ' || f.name END AS did
+                       replace(v.id, rtrim(v.id, replace(v.id, ':', '')), '') AS gpu
                 FROM fact f JOIN device v ON f.subject = CAST(v.number AS TEXT)
                 WHERE f.kind = 'late'
                 ORDER BY sum(f.number) OVER (PARTITION BY f.subject) DESC, f.number DESC, f.subject, f.name LIMIT 1) d
+     -- What it did while the others waited need not be what made it late: they all compute. What it spent
+     -- more on than they did is, where that explains most of their waiting.
+     LEFT JOIN (SELECT accelerator, name, excess, longest,
+                       row_number() OVER (PARTITION BY accelerator ORDER BY excess DESC, name) AS place
+                FROM (SELECT accelerator, name, longest,
+                             s - (sum(s) OVER (PARTITION BY name) - s) / (run.accelerators - 1) AS excess
+                      FROM (SELECT accelerator, coalesce(cause, state) AS name, sum(seconds) AS s FROM ledger
+                            WHERE state = 'compute' OR cause NOT IN ('network', 'collective', 'late-peer', 'unknown')
+                            GROUP BY 1, 2), run,
+                           (SELECT max(s) AS longest
+                            FROM (SELECT sum(seconds) AS s FROM ledger WHERE cause = 'late-peer'
+                                  GROUP BY accelerator)))) e
+     ON e.place = 1 AND e.accelerator = d.device AND e.excess >= 0.5 * e.longest
+     LEFT JOIN (SELECT 'compute' AS name, 'computed' AS did
+                UNION ALL VALUES ('sleep', 'slept'), ('host', 'ran other code on a core'), ('storage', 'read its data'),
+                       ('prepare', 'prepared its data'), ('cpu-starved', 'had no core'), ('checkpoint', 'wrote a checkpoint'),
+                       ('startup', 'was starting'), ('launch', 'launched kernels'), ('memory', 'waited for memory'),
+                       ('lock', 'waited for a lock')) w
+     ON w.name = coalesce(e.name, d.name)
 WHERE c.share >= 0.08 AND (SELECT several FROM ranks) = 1
   -- A client that has not asked is no rank: service-idle speaks of it.
   AND ((SELECT launched FROM ranks) = 1
