@@ -179,10 +179,22 @@ bool plain_is_glue(uint32_t before, const char *after)
     return false;
 }
 
+/* Whether "EUR", "CHF" or the like ends at safe[at] and an amount follows. */
+static bool is_amount(const char *safe, size_t at)
+{
+    size_t letters = 0;
+    while (letters < at && safe[at - letters - 1] >= 'A' && safe[at - letters - 1] <= 'Z')
+        letters++;
+    return letters == 3 && (at == 3 || safe[at - 4] == ' ') && safe[at + 1] >= '0' &&
+           safe[at + 1] <= '9';
+}
+
 /* The same for the space at safe[at]. */
 static bool is_glue(const char *safe, size_t at)
 {
     size_t start = at;
+    if (is_amount(safe, at))
+        return true;
     while (start && ((unsigned char)safe[--start] & 0xc0) == 0x80)
         ;
     const char *before = safe + start;

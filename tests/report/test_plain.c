@@ -143,6 +143,8 @@ static void wrap_keeps_figures_together(void **state)
 {
     expect_wrap("costs € 10.99", 11, 9, "* costs\n  € 10.99\n");
     expect_wrap("about 55 % of", 11, 9, "* about\n  55 % of\n");
+    expect_wrap("costs EUR 10.99", 13, 9, "* costs\n  EUR 10.99\n");
+    expect_wrap("the BBC 10 times", 11, 9, "* the\n  BBC 10\n  times\n");
     expect_wrap("took 371 s", 10, 9, "* took\n  371 s\n");
     expect_wrap("took 371 ms", 10, 9, "* took\n  371 ms\n");
     expect_wrap("has 3 sheep", 8, 9, "* has 3\n  sheep\n"); /* no unit */
