@@ -2,6 +2,7 @@
 #include "cmd/check_fix.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/say.h"
 #include "import/machine.h"
 #include "import/nccl_log.h"
 #include "import/source.h"
@@ -46,7 +47,7 @@ static const char help_text[] =
     "                       (default: warning)\n"
     "      --fix            show what could be changed now, safely and so that it can be undone\n"
     "      --apply          with --fix: do it\n"
-    "      --scratch TEXT   with --fix: mount empty disks, DEVICE[,DEVICE...]:FOLDER; disks that\n"
+    "      --scratch TEXT   with --fix: mount empty disks, /dev/X[,/dev/Y...]:/FOLDER; disks that\n"
     "                       hold anything are left alone\n"
     "      --undo           take back what --fix --apply did, but for what was changed since\n"
     "      --journal FILE   what was changed (default: /var/lib/gpufeed/fix.journal)\n"
@@ -490,6 +491,9 @@ static int check(int argc, char **argv)
         return cmd_usage(&cmd_check, "%s", bad);
     if (o.undo)
         return undo(&o);
+    if (o.vm_size && !survey_vm_size_known(o.vm_size))
+        say("check", "what a machine of size \"%s\" should have is not known: it is not compared",
+            o.vm_size);
     if (o.show.fail_on < 0)
         o.show.fail_on = SEVERITY_WARNING;
     if (o.root && machine_open(o.root, &o.files, &e))

@@ -36,6 +36,10 @@ static int plan(const struct check_fix *o, const struct fix_context *c,
         str_addf(&text, "scratch %s mounted", o->scratch);
         status = text.failed ? error_set(e, STATUS_MEMORY, "out of memory")
                              : fix_plan_add(p, c, "", str_text(&text), e);
+        if (status == STATUS_INPUT)
+            status = error_set(e, STATUS_INPUT,
+                               "--scratch wants /dev/DEVICE[,/dev/DEVICE...]:/FOLDER, not \"%s\"",
+                               o->scratch);
         str_clear(&text);
     }
     return status;

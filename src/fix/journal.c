@@ -121,6 +121,10 @@ static int open_file(struct journal *j, bool make, struct error *e)
     if (make && mkdir(folder, 0755) && errno != EEXIST)
         return error_errno(e, "cannot make \"%s\" for the journal", folder);
     j->fd = open(j->path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | (make ? O_CREAT : 0), 0600);
+    if (j->fd < 0 && errno == ENOENT && !make)
+        return error_set(e, STATUS_MISSING,
+                         "there is no journal \"%s\": nothing was changed that it would hold",
+                         j->path);
     if (j->fd < 0)
         return error_errno(e, "cannot open the journal \"%s\"", j->path);
     if (flock(j->fd, LOCK_EX | LOCK_NB))

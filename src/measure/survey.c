@@ -6,6 +6,7 @@
 #include "measure/dump.h"
 #include "measure/measure.h"
 #include "sense/sources.h"
+#include "sense/vm.h"
 
 #include <limits.h>
 #include <math.h>
@@ -146,4 +147,9 @@ int survey_run(const struct survey_options *o, fact_fn fn, void *arg, struct sur
     if (status && e && !e->status)
         error_set(e, (enum status)status, "cannot keep the facts");
     return status;
+}
+
+bool survey_vm_size_known(const char *size)
+{
+    return vm_size_known(size);
 }

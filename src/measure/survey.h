@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "model/fact.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct dump;
@@ -38,5 +39,8 @@ int survey_run(const struct survey_options *o, fact_fn fn, void *arg, struct sur
 /* The first process of the job in a control group: a folder below /sys/fs/cgroup, such as
  * "system.slice/slurmd.service/job_9", or its full path. STATUS_MISSING: no such group, or it is empty. */
 int survey_cgroup(const char *root, const char *name, uint32_t *ret_pid, struct error *e);
+
+/* Is it known what a cloud machine of this size should have (data/machines.tsv)? */
+bool survey_vm_size_known(const char *size);
 
 #endif

@@ -86,6 +86,14 @@ static bool from_metadata(const struct source_opts *o, char *buf, size_t size)
     return found;
 }
 
+bool vm_size_known(const char *size)
+{
+    for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++)
+        if (!strcmp(machines[i].size, size))
+            return true;
+    return false;
+}
+
 static void expected(struct out *o, const char *size)
 {
     for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
