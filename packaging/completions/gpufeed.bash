@@ -26,7 +26,7 @@ _gpufeed_wants() {
 
 _gpufeed_value() {
     case $1 in
-    FILE) mapfile -t COMPREPLY < <(compgen -f -- "$2"); compopt -o filenames ;;
+    FILE | PATH | WHERE) mapfile -t COMPREPLY < <(compgen -f -- "$2"); compopt -o filenames ;;
     DIR) mapfile -t COMPREPLY < <(compgen -d -- "$2"); compopt -o filenames ;;
     PID) mapfile -t COMPREPLY < <(cd /proc && compgen -G '[0-9]*' | grep "^$2") ;;
     LEVEL) mapfile -t COMPREPLY < <(compgen -W 'info warning critical' -- "$2") ;;
@@ -45,11 +45,6 @@ _gpufeed_command() {
         esac
     done
     return 1
-}
-
-_gpufeed_recordings() {
-    mapfile -t COMPREPLY < <(compgen -f -X '!*.gpufeed' -- "$1"; compgen -d -- "$1")
-    compopt -o filenames
 }
 
 _gpufeed() {
@@ -78,10 +73,8 @@ _gpufeed() {
             "$(_gpufeed_options "$program" "$verb" | sed 's/[ [].*//') --help" -- "$word")
     elif [ "$verb" = run ]; then
         mapfile -t COMPREPLY < <(compgen -c -- "$word")
-    elif [ "$verb" = report ]; then # also of what other tools recorded, whatever its name
+    elif [ "$verb" = report ] || [ "$verb" = diff ]; then # what other tools recorded may have any name
         _gpufeed_value FILE "$word"
-    else
-        _gpufeed_recordings "$word"
     fi
 }
 

@@ -48,7 +48,7 @@ def in_help(verb):
 def in_source(verb):
     """The rows of getopt_long, those that verbs share too; --help is every verb's."""
     wants = {"no": "", "required": "X", "optional": "[=X]"}
-    row = re.compile(r'\{"([a-z-]+)", (no|required|optional)_argument, NULL, (\'(\w)\')?')
+    row = re.compile(r'\{\s*"([a-z-]+)", (no|required|optional)_argument, NULL, (\'(\w)\')?')
     text = (ROOT / f"src/cmd/{verb}.c").read_text(encoding="utf-8")
     options = {}
     for macro, header in (("LIVE_OPTIONS", "options.h"), ("SHOW_OPTIONS", "show.h")):
@@ -140,9 +140,12 @@ def test_bash_completes_verbs_values_and_files(tmp_path):
     assert completed("run", "--fail-on", "critical", "--ht") == ["--html"]
     assert completed("report", "--currency", "U") == ["USD"]
     assert str(os.getpid()) in completed("record", "-p", str(os.getpid()))
-    assert sorted(completed("diff", f"{tmp_path}/")) == [f"{tmp_path}/a.gpufeed", f"{tmp_path}/sub"]
-    # what other tools recorded may have any name
-    assert sorted(completed("report", f"{tmp_path}/")) == [f"{tmp_path}/{n}" for n in ("a.gpufeed", "b.txt", "sub")]
+    # what other tools recorded, archives of machines and data may have any name
+    every = [f"{tmp_path}/{n}" for n in ("a.gpufeed", "b.txt", "sub")]
+    for words in (["report"], ["diff"], ["diff", "a.gpufeed"], ["check", "--root"], ["check", "--data"]):
+        assert sorted(completed(*words, f"{tmp_path}/")) == every, words
+    for verb in ("check", "record"): # they take options alone
+        assert completed(verb, f"{tmp_path}/") == [], verb
     assert completed("report", "--html", f"{tmp_path}/b") == [f"{tmp_path}/b.txt"]
     assert completed("report", "--rules", f"{tmp_path}/") == [f"{tmp_path}/sub"]
 
