@@ -27,7 +27,8 @@ void json_array_end(struct json *j);
 void json_key(struct json *j, const char *key);
 void json_string(struct json *j, const char *text); /* NULL writes null */
 void json_int(struct json *j, int64_t v);
-void json_number(struct json *j, double v); /* shortest text that reads back the same; whole numbers below
+void json_number(struct json *j,
+                 double v); /* shortest text that reads back the same; whole numbers below
                                                1e15 without an exponent */
 void json_bool(struct json *j, bool v);
 void json_null(struct json *j);
