@@ -20,7 +20,8 @@
 #define EPHEMERAL_PORT 32768 /* ip_local_port_range starts here */
 #define RETRY_EVERY 256      /* a device without a mount is looked up again after as many asks */
 #define FLAG_SHIFT 32        /* cached value: name, flags << FLAG_SHIFT */
-#define UNKNOWN_SHIFT 40     /* ... and how often an unknown device was asked for */
+#define UNKNOWN_SHIFT                                                                              \
+    48 /* ... and how often an unknown device was asked for since it was looked up */
 #define MISC_MAJOR 10
 #define FUSE_MINOR 229
 #define NVIDIA_MAJOR 195
@@ -175,7 +176,7 @@ uint32_t resource_of_dev(struct resources *r, uint32_t tgid, uint32_t dev, uint3
         bool remote = fs_name_add_unmounted(&name, r->root, dev, magic);
         value = intern_clean(r, str_text(&name)) |
                 (uint64_t)(remote ? WAIT_REMOTE_FS : 0) << FLAG_SHIFT |
-                (asked + 1) << UNKNOWN_SHIFT;
+                UINT64_C(1) << UNKNOWN_SHIFT;
         str_clear(&name);
     }
     map_put(&r->by_dev, key, value);
