@@ -33,6 +33,10 @@ bool live_option(struct live_options *o, int option, const char *value, const ch
         return true;
     case LIVE_ORIGIN:
         o->measure.origin = value;
+        if (!measure_origin_valid(value))
+            *bad =
+                "--origin wants azblob://acct/container, s3://bucket or host:port; a folder needs "
+                "none, its mount is known";
         return true;
     case LIVE_SAMPLER:
         o->measure.no_bpf = true;

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "base/unit.h"
 #include "measure/ringdir.h"
+#include "sense/peers.h"
 #include "sense/wait_bpf.h"
 
 #include <math.h>
@@ -99,6 +100,12 @@ static int open_parts(struct measure *m, struct error *e)
     if (!m->ledger || !m->log)
         return error_set(e, STATUS_MEMORY, "out of memory");
     return STATUS_OK;
+}
+
+bool measure_origin_valid(const char *origin)
+{
+    struct peer_origin parsed;
+    return peer_origin_parse(&parsed, origin);
 }
 
 int measure_open(const struct measure_options *options, struct measure **ret, struct error *e)

@@ -32,6 +32,8 @@ struct measure_options {
     bool attach;         /* the job runs already and has no probe */
 };
 
+/* Does the text name a place that connections can lead to? A path does not: mounts are known by themselves. */
+bool measure_origin_valid(const char *origin);
 /* Makes the ring folder and the recording. */
 int measure_open(const struct measure_options *options, struct measure **ret, struct error *e);
 /* NAME=VALUE texts that the job needs; NULL-terminated, owned by m. */

@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 
+#include <ctype.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,24 +60,32 @@ static const struct scheme schemes[] = {
     {"gs", "storage.googleapis.com"},
 };
 
+/* 1 to 65535 in decimal digits. */
+static bool read_port(const char *text, uint16_t *ret)
+{
+    size_t n = strspn(text, "0123456789");
+    unsigned long port = n && n <= 5 ? strtoul(text, NULL, 10) : 0;
+    if (text[n] || !port || port > UINT16_MAX)
+        return false;
+    *ret = (uint16_t)port;
+    return true;
+}
+
 /* Splits "host:port" or "[v6]:port"; a bare IPv6 address has several colons and no port. */
 static bool split_port(struct peer_origin *o)
 {
-    char *colon;
     if (o->host[0] == '[') {
         char *close = strchr(o->host, ']');
-        if (!close)
+        if (!close || (close[1] && (close[1] != ':' || !read_port(close + 2, &o->port))))
             return false;
-        colon = close[1] == ':' ? close + 1 : NULL;
         *close = '\0';
-        if (colon)
-            o->port = (uint16_t)strtoul(colon + 1, NULL, 10);
         memmove(o->host, o->host + 1, strlen(o->host));
         return true;
     }
-    colon = strchr(o->host, ':');
+    char *colon = strchr(o->host, ':');
     if (colon && !strchr(colon + 1, ':')) {
-        o->port = (uint16_t)strtoul(colon + 1, NULL, 10);
+        if (!read_port(colon + 1, &o->port))
+            return false;
         *colon = '\0';
     }
     return true;
@@ -110,6 +119,9 @@ bool peer_origin_parse(struct peer_origin *ret, const char *text)
     if (!length || length >= sizeof(o.host))
         return false;
     memcpy(o.host, host, length);
+    for (size_t i = 0; i < length; i++)
+        if (isspace((unsigned char)o.host[i]) || iscntrl((unsigned char)o.host[i]))
+            return false;
     if (!split_port(&o) || !o.host[0])
         return false;
     if (scheme_end)

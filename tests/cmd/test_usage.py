@@ -84,6 +84,14 @@ def test_bad_values_are_refused_before_the_job_starts(bad, folder):
     assert list(folder.iterdir()) == [], r
 
 
+@pytest.mark.parametrize("origin", ["", "/mnt/data", "file:///mnt/data", "foo bar", "host:99999", "s3://"])
+def test_an_origin_that_names_no_place(origin, folder):
+    """It would match nothing, silently."""
+    r = gf.gpufeed("run", "--origin", origin, "-o", folder / "r.gpufeed", "--", "touch", folder / "ran")
+    wrong_usage(r, hint=False)
+    assert list(folder.iterdir()) == [], r
+
+
 @pytest.mark.parametrize("bad", BAD_VALUES, ids=lambda b: "=".join(b)[:30])
 def test_bad_values_of_report(bad, recording):
     if bad[0] == "--currency":

@@ -82,8 +82,10 @@ static void test_origins(void **state)
         {"fd00::4", "fd00::4", 0},
         {"ftp://user:p@ss@host:21/x", "host", 21},
     };
-    static const char *const bad[] = {"",     "http://", "/data", "http:///x",
-                                      "[::1", "://",     ":80",   "@"};
+    static const char *const bad[] = {
+        "",       "http://", "/data", "http:///x", "[::1",   "://",        ":80",
+        "@",      "foo bar", "host:", "host:x",    "host:0", "host:65536", "host:99999999999",
+        "[::1]x", "[::1]:",  "host\n"};
     struct peer_origin o;
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
         assert_true(peer_origin_parse(&o, want[i].text));
