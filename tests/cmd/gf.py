@@ -26,6 +26,8 @@ JOBS = str(BUILD / "tests" / "cmd" / "jobs")
 SIM = str(BUILD / "sim")
 IMAGES = str(SOURCE / "examples" / "train_images.py")
 PYTHON = "/usr/bin/python3"
+# tools/sanitize.sh: our libraries cannot be loaded into Python, and address space is not counted there.
+SANITIZED = "ASAN_OPTIONS" in os.environ
 PATIENCE = 60  # seconds after which a program counts as hanging
 
 # A job of well under a second on an idle machine.

@@ -303,6 +303,8 @@ def test_the_launcher_of_a_job_is_enough_to_attach(folder, root):
 
 
 def torch():
+    if gf.SANITIZED:
+        pytest.skip("Python cannot load what sanitizers watch")
     if subprocess.run([gf.PYTHON, "-c", "import torch"], check=False, capture_output=True).returncode:
         pytest.skip("needs python3-torch")
 
