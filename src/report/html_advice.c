@@ -63,8 +63,9 @@ void html_findings(struct str *out, const struct report *r)
     if (!r->finding_count)
         return;
     html_card(out, "What to do",
-              r->finding_count > 1 ? "the most useful first; each gain is beside those before it"
-                                   : NULL);
+              r->finding_count > 1
+                  ? "the most useful first; each gain beside those before it, or taken alone"
+                  : NULL);
     for (size_t i = 0; i < r->finding_count; i++)
         add_finding(out, r, i);
     html_card_end(out);

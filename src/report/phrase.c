@@ -81,6 +81,15 @@ void phrase_head(const struct report *r, struct str *out)
     }
 }
 
+/* An aside is priced as if nothing else were done: its gain does not add to those before it. */
+static bool is_alone(const struct report *r, const struct report_finding *f)
+{
+    for (size_t i = 0; i < r->finding_count; i++)
+        if (r->findings[i].severity > SEVERITY_INFO)
+            return f->severity == SEVERITY_INFO;
+    return false;
+}
+
 void phrase_gain(const struct report *r, const struct report_finding *f, struct str *out)
 {
     char buf[BUF];
@@ -99,6 +108,8 @@ void phrase_gain(const struct report *r, const struct report_finding *f, struct 
         str_addf(out, ", %s/h",
                  unit_format_money(buf, sizeof(buf), f->gain_share * r->money.rate_per_hour,
                                    r->money.currency));
+    if (is_alone(r, f))
+        str_add(out, ", taken alone");
 }
 
 /* A number without a unit of its own: written out, three digits where it is not whole. */
