@@ -138,7 +138,9 @@ static void tell_disk(struct telling *t, const struct learnt_resource *r, const 
         tell(t, "disk", disk, "used_by_job", 1, "1");
 }
 
-static void tell_resource(struct telling *t, const struct learnt_resource *r, const char *name)
+/* launches: it is known which threads do; without that, who writes is unknown. */
+static void tell_resource(struct telling *t, const struct learnt_resource *r, const char *name,
+                          bool launches)
 {
     double wall = unit_seconds(r->last - r->first), seconds = unit_seconds(r->read_ns);
     if (r->reads) {
@@ -160,7 +162,8 @@ static void tell_resource(struct telling *t, const struct learnt_resource *r, co
     if (r->writes) {
         tell(t, "checkpoint", name, "count", (double)r->writes, "count");
         tell(t, "checkpoint", name, "seconds", unit_seconds(r->write_ns), "s");
-        tell(t, "checkpoint", name, "own_seconds", unit_seconds(r->own_write_ns), "s");
+        if (launches)
+            tell(t, "checkpoint", name, "own_seconds", unit_seconds(r->own_write_ns), "s");
     }
 }
 
@@ -264,7 +267,8 @@ int learnt_facts(const struct learnt *l, const struct intern *names, struct devi
     struct telling t = {
         fn, arg, 0, l->sampled, l->own_read_ns >= OWN_READ_MIN_NS, l->sampled ? l->restarts : 0};
     for (size_t i = 0; i < l->count; i++)
-        tell_resource(&t, &l->resource[i], intern_text(names, l->resource[i].resource));
+        tell_resource(&t, &l->resource[i], intern_text(names, l->resource[i].resource),
+                      l->launches);
     for (int i = 0; i < count; i++)
         if (devices[i])
             tell_device(&t, devices[i]);

@@ -287,13 +287,29 @@ static void what_is_learnt(void **state)
     assert_int_equal(told.facts, 3);
 }
 
+/* Nothing is known to launch: whether the thread that writes does is unknown, not never. */
+static void who_writes_without_launches(void **state)
+{
+    struct event job = {.kind = EVENT_THREAD,
+                        .thread = {.tid = 1, .tgid = 1, .change = THREAD_START, .job = true}};
+    struct told told = {.own_writes = -1};
+    (void)state;
+    held(0, 1, true);
+    ledger_push(l, &job);
+    waited(1, TARGET_WRITE, 30 * MS, 32 * MS, 0);
+    held(80 * MS, 1, false);
+    ledger_finish(l, 80 * MS);
+    assert_int_equal(ledger_facts(l, on_fact, &told), 0);
+    assert_true(told.writes == 1 && told.own_writes == -1);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
         T(several_holders),         T(an_exit_lets_go),      T(activity_without_a_context),
         T(lost_activity_is_unseen), T(calls_bound_the_work), T(calls_out_of_order),
-        T(a_device_beyond_all),     T(what_is_learnt),
+        T(a_device_beyond_all),     T(what_is_learnt),       T(who_writes_without_launches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
