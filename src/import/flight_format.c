@@ -71,4 +71,4 @@ static int set_read(void *set, struct source *source, struct sink *sink, struct 
 FORMAT_SET(flight, set_read);
 
 const struct format format_flight = {
-    .name = "dump of PyTorch's flight recorder", .recognise = recognise, .set = &flight_set};
+    .name = "a dump of PyTorch's flight recorder", .recognise = recognise, .set = &flight_set};

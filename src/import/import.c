@@ -25,6 +25,10 @@ static const struct format *find_format(const char *path, const char *head, size
         error_set(e, STATUS_INPUT, "\"%s\" %s", path, how);
         return NULL;
     }
+    if (!size) {
+        error_set(e, STATUS_INPUT, "\"%s\" is empty", path);
+        return NULL;
+    }
     for (size_t i = 0; format_at(i); i++)
         str_addf(&known, "%s %s", i ? "," : "", format_at(i)->name);
     error_set(e, STATUS_INPUT,

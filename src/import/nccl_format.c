@@ -31,4 +31,4 @@ static int set_read(void *set, struct source *source, struct sink *sink, struct 
 FORMAT_SET(nccl_log, set_read);
 
 const struct format format_nccl = {
-    .name = "debug log of NCCL or RCCL", .recognise = nccl_log_is, .set = &nccl_log_set};
+    .name = "a debug log of NCCL or RCCL", .recognise = nccl_log_is, .set = &nccl_log_set};

@@ -135,6 +135,6 @@ static int set_finish(void *p, struct sink *sink, struct error *e)
 
 static const struct format_set prom_format_set = {set_open, set_read, set_finish, set_close};
 
-const struct format format_prom = {.name = "scrape of a Prometheus exporter",
+const struct format format_prom = {.name = "a scrape of a Prometheus exporter",
                                    .recognise = prom_recognise,
                                    .set = &prom_format_set};

@@ -231,8 +231,9 @@ def test_a_file_that_may_not_be_read(name, folder, nobody):
 
 @pytest.mark.parametrize("name", ["a", "a.json", "a.json.gz", "a.sqlite", "a.log", "a.prom", "a.gpufeed"])
 def test_empty(name, folder):
-    (folder / name).write_bytes(b"")
-    assert name in refused(folder / name)
+    for data in (b"", gzip.compress(b"")):
+        (folder / name).write_bytes(data)
+        assert f'{name}" is empty' in refused(folder / name)
 
 
 @pytest.mark.parametrize("data", [b"\0", b"\n", b" " * 100_000, b"\0" * 100_000, b"\xff" * 1000, b"{", b"[", b"{}", b"[]",
