@@ -118,10 +118,11 @@ const size_t rule_view_count = sizeof(rule_views) / sizeof(rule_views[0]);
 /* clang-format off */
 const struct schema_object report_views[] = {
     /* launched: its launcher says that the job has more than one rank, or one waited for another. several:
-     * that, or its accelerators or what it said show it. A process of which none of this is known is one by itself. */
+     * that, or its accelerators, its nodes or what it said show it. A process of which none of this is known is one by itself. */
     VIEW("ranks",
          "SELECT launched, launched OR EXISTS (SELECT 1 FROM fact WHERE kind = 'collective' "
-         "OR kind LIKE 'nccl/%') OR (SELECT count(DISTINCT subject) FROM fact WHERE kind = 'rank') > 1 "
+         "OR kind LIKE 'nccl/%' OR kind = 'env' AND name = 'value' AND subject = 'SLURM_NNODES' "
+         "AND CAST(text AS INTEGER) > 1) OR (SELECT count(DISTINCT subject) FROM fact WHERE kind = 'rank') > 1 "
          "OR (SELECT accelerators FROM run) > 1 AS several FROM (SELECT EXISTS (SELECT 1 FROM fact "
          "WHERE kind = 'late' OR kind = 'env' AND name = 'value' AND subject IN ('WORLD_SIZE', "
          "'OMPI_COMM_WORLD_SIZE', 'MPI_LOCALNRANKS') AND CAST(text AS INTEGER) > 1) AS launched)"),
