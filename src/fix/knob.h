@@ -24,8 +24,8 @@ struct knob {
      * (of files alone); "" none. */
     int (*get)(const char *root, const char *target, char value[KNOB_VALUE], struct error *e);
     int (*set)(const char *root, const char *target, const char *value, struct error *e);
-    const char
-        *half; /* the value that a set leaves which was killed; NULL: there is none between */
+    /* the value that a set leaves which was killed; NULL: there is none between */
+    const char *half;
 };
 
 extern const struct knob knob_sysfs;  /* PATH: a file of /sys or /proc/sys that holds one value */

@@ -28,8 +28,8 @@ struct kineto {
     bool has_events;      /* "traceEvents" was seen */
     bool single_loader;   /* torch's loader ran in the training thread */
     uint64_t cpu_events, other_device_events;
-    uint64_t
-        external_ids; /* that were told of device activity and calls; nothing here needs them */
+    /* that were told of device activity and calls; nothing here needs them */
+    uint64_t external_ids;
     uint32_t steps;
     uint32_t operators, last_operator; /* distinct names so far; the largest number of one */
     struct {

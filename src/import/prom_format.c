@@ -62,8 +62,8 @@ static int set_read(void *p, struct source *source, struct sink *sink, struct er
 
 struct giving {
     struct sink *sink;
-    int64_t base, shift, t0,
-        t1; /* base: Unix time of the first sample; t0, t1: what devices cover */
+    /* base: Unix time of the first sample; t0, t1: what devices cover */
+    int64_t base, shift, t0, t1;
     const char *metric;
 };
 

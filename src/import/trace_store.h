@@ -16,8 +16,8 @@ struct span_record {
     int64_t t0;
     uint64_t ns : 44, device : 6, kind : 2, host_copy : 1, pageable : 1, process : 10;
     uint32_t correlation;
-    uint32_t
-        bytes; /* of a copy: index + 1 in trace.bytes; 0 none. Of communication: its resource */
+    /* of a copy: index + 1 in trace.bytes; 0 none. Of communication: its resource */
+    uint32_t bytes;
 };
 
 /* A call of the runtime: 24 bytes. */
@@ -82,14 +82,14 @@ struct trace {
     uint64_t last_stream_key;
     size_t last_stream;
     uint32_t workers_resource; /* of ranges that wait for loader workers; 0: none yet */
-    struct flow_record *begins,
-        *ends; /* owned; of flows; none once a call, or span, told its correlation */
+    /* owned; of flows; none once a call, or span, told its correlation */
+    struct flow_record *begins, *ends;
     size_t begin_count, begin_cap, end_count, end_cap;
     bool calls_correlated, spans_correlated;
     bool spans_unsorted, calls_unsorted;
     struct asked asked;
-    uint32_t
-        process[TRACE_PROCESSES_MAX]; /* pids that spans name; span_record.process is index + 1 */
+    /* pids that spans name; span_record.process is index + 1 */
+    uint32_t process[TRACE_PROCESSES_MAX];
     unsigned processes;
     bool by_process;  /* correlations count per process */
     size_t spans_all; /* ever added */

@@ -13,8 +13,8 @@
 #include "ledger/gap.h"
 
 struct late {
-    const struct thread
-        *rank;         /* the launching thread of the rank that came last; NULL: none known */
+    /* the launching thread of the rank that came last; NULL: none known */
+    const struct thread *rank;
     int64_t ns;        /* of the gap in which it had not come */
     struct shares did; /* adds up to ns; CAUSE_NONE: its device computed */
 };

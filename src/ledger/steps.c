@@ -104,9 +104,9 @@ static void step_on(struct steps *s, const struct thread *th, const struct taken
 /* The waits from w on that no driver call of the thread separates: one fetching of a batch. */
 struct fetch {
     const struct event_wait *first, *last;
-    const struct event_wait
-        *handed;        /* the wait that the loader which woke it last ended first: what
-                                      * follows is the unpacking, the thread's own time */
+    /* the wait that the loader which woke it last ended first: what follows is the
+     * unpacking, the thread's own time */
+    const struct event_wait *handed;
     struct made_by *by; /* of the last delivery; NULL: none came from a loader */
     bool fresh;         /* its newest delivery woke the thread */
     bool aside;         /* others woke it before, and were put aside */

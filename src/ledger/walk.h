@@ -43,8 +43,8 @@ struct maker {
     int64_t idle_ns;             /* its wait for work before t0 */
     bool first;                  /* its first turn */
     int64_t born; /* first: when the thread was made; up to the wait before t0 it started */
-    struct shares
-        parts; /* add up to t1 - t0; of a thread that hands on, to more: see turn.source */
+    /* add up to t1 - t0; of a thread that hands on, to more: see turn.source */
+    struct shares parts;
 };
 
 struct walk {

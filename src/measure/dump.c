@@ -24,8 +24,8 @@ struct entry {
 
 struct dump {
     struct intern paths;
-    struct intern
-        above; /* paths that others lie below, the first above_count; then those asked about */
+    /* paths that others lie below, the first above_count; then those asked about */
+    struct intern above;
     size_t above_count;
     struct entry *entries; /* owned; by number - 1 */
     size_t count, cap;

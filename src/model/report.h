@@ -118,11 +118,11 @@ struct report {
     char **notes; /* one line each: what was lost or not permitted, and what brings it */
     size_t note_count, note_cap;
     bool note_explains; /* the first note says why things are not known: the run itself made it */
-    double
-        late_ns; /* foreign traces: launched work did not begin, over all accelerators; NAN unknown */
-    double
-        awaited_ns; /* foreign traces: computing for which the hosts only waited, over all accelerators; NAN
-                          unknown. For the verdict, not shown */
+    /* foreign traces: launched work did not begin, over all accelerators; NAN unknown */
+    double late_ns;
+    /* foreign traces: computing for which the hosts only waited, over all accelerators; NAN
+     * unknown. For the verdict, not shown */
+    double awaited_ns;
     struct report_money money;
     struct report_verdict verdict;
 };

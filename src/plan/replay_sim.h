@@ -13,8 +13,8 @@ struct worker {
     uint32_t startup; /* WORKER_STARTUP: position whose startup parts it runs */
     uint32_t at;      /* next part */
     double shrink;    /* of storage, for the cap */
-    double
-        warm; /* of CPU time: a first item takes no longer than others where its worker lives on */
+    /* of CPU time: a first item takes no longer than others where its worker lives on */
+    double warm;
     double starved; /* what is left of recorded waits for a core */
     bool busy;
     uint8_t phase;

@@ -19,8 +19,8 @@ struct whatif_ledger {
     int64_t cause_ns[CAUSE_COUNT]; /* of wait, comm and copy rows */
     bool awaited_known;
     double awaited_ns; /* computing for which the hosts did nothing but wait (ledger/foreign.h) */
-    double
-        late_ns; /* launched work that did not begin, for whatever reason: what it waited for may compute */
+    /* launched work that did not begin, for whatever reason: what it waited for may compute */
+    double late_ns;
 };
 
 struct whatif_fix {

@@ -25,8 +25,8 @@ enum rule_use { RULE_REPORT = 1, RULE_CHECK = 2 };
 struct rule {
     char *file; /* for messages: where it came from */
     char *id, *title, *why, *fix, *scenario, *source;
-    char *
-        needs; /* "KIND/NAME KIND/NAME|KIND/NAME": facts without which it cannot judge; NULL none */
+    /* "KIND/NAME KIND/NAME|KIND/NAME": facts without which it cannot judge; NULL none */
+    char *needs;
     char *apply;  /* what `check --fix` does (doc/rules.md); NULL nothing */
     unsigned use; /* enum rule_use, one or both */
     enum severity severity;

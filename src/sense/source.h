@@ -20,8 +20,8 @@ struct source_opts {
     const char *root; /* NULL: the live machine; must outlive the source */
     uint32_t pid;     /* first process of the measured job; 0: no job, the machine alone */
     uint32_t reaper;  /* orphans of the job become its children (gpufeed run); 0: none */
-    const char *const
-        *data; /* paths that the job will read its data from, NULL at the end; NULL none */
+    /* paths that the job will read its data from, NULL at the end; NULL none */
+    const char *const *data;
     const char *vm_size; /* of the cloud machine; NULL: found out where it can be */
     bool survey;         /* of check: look closer than a measurement of a job may */
     const char *nvml;    /* library to open instead of libnvidia-ml.so.1; NULL: that one */
