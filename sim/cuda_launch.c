@@ -129,13 +129,8 @@ abi_cu_result do_cuLaunchCooperativeKernel(struct sim_call *call, abi_cu_functio
                                            unsigned shared_bytes, abi_cu_stream stream,
                                            void **params)
 {
-    return launch_kernel(call, &(struct launch){function,
-                                                {grid_x, grid_y, grid_z},
-                                                {block_x, block_y, block_z},
-                                                shared_bytes,
-                                                stream,
-                                                params,
-                                                NULL});
+    return do_cuLaunchKernel(call, function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                             shared_bytes, stream, params, NULL);
 }
 
 abi_cu_result do_cuLaunchKernelEx(struct sim_call *call, const struct sim_launch_config *config,

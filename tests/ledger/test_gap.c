@@ -337,16 +337,22 @@ static void who_could_have_ended_it(void **state)
     assert_int_equal(shares_of(&s, CAUSE_PREPARE), 100 * MS);
 }
 
-/* A thread that takes batches from the workers and hands them on: who waits for it waits for them. */
-static void a_relay_s_makers_tell(void **state)
+/* A worker that writes to `channel`, and another thread of the trainer's process. */
+static void a_relay(uint64_t channel)
 {
-    struct event_channel holds = {.channel = 5, .tgid = WORKER, .writer = true};
-    struct event_wait futex = a_wait(TRAINER, TRAINER, TARGET_FUTEX, 400 * MS, 500 * MS);
-    (void)state;
+    struct event_channel holds = {.channel = channel, .tgid = WORKER, .writer = true};
     threads_find(&t, TRAINER)->last_call_end = 100 * MS;
     started(&t, 0, WORKER, WORKER, TRAINER);
     started(&t, 0, PIN, TRAINER, 1);
     assert_true(threads_hold_channel(&t, &holds));
+}
+
+/* A thread that takes batches from the workers and hands them on: who waits for it waits for them. */
+static void a_relay_s_makers_tell(void **state)
+{
+    struct event_wait futex = a_wait(TRAINER, TRAINER, TARGET_FUTEX, 400 * MS, 500 * MS);
+    (void)state;
+    a_relay(5);
     reads(&t, WORKER, WORKER, 1 * MS, 300 * MS);
     reads(&t, WORKER, WORKER, 320 * MS, 490 * MS);
     struct event_wait w = a_wait(PIN, TRAINER, TARGET_PIPE, 300 * MS, 492 * MS);
@@ -363,13 +369,9 @@ static void a_relay_s_makers_tell(void **state)
  * a lock relays nothing. */
 static void an_unknown_channel_is_nobody_s(void **state)
 {
-    struct event_channel holds = {.channel = 0, .tgid = WORKER, .writer = true};
     struct event_wait futex = a_wait(TRAINER, TRAINER, TARGET_FUTEX, 400 * MS, 500 * MS);
     (void)state;
-    threads_find(&t, TRAINER)->last_call_end = 100 * MS;
-    started(&t, 0, WORKER, WORKER, TRAINER);
-    started(&t, 0, PIN, TRAINER, 1);
-    assert_true(threads_hold_channel(&t, &holds));
+    a_relay(0);
     reads(&t, WORKER, WORKER, 1 * MS, 490 * MS);
     push(&t, a_wait(PIN, TRAINER, TARGET_FUTEX, 300 * MS, 450 * MS));
     struct shares s = crowd(futex);

@@ -13,6 +13,37 @@
 
 #include "threads_of.h"
 
+struct world {
+    struct threads threads;
+    struct intern names;
+    struct replay_log *log;
+    struct steps *steps;
+};
+
+/* A trainer and a worker with the thread of its queue and the sharer. */
+static struct world *begin(void)
+{
+    struct world *w = calloc(1, sizeof(*w));
+    assert_non_null(w);
+    w->log = replay_log_new(0);
+    started(&w->threads, 0, TRAINER, TRAINER, 1);
+    started(&w->threads, 0, WORKER, WORKER, TRAINER);
+    started(&w->threads, 0, FEEDER, WORKER, TRAINER);
+    started(&w->threads, 0, SHARER, WORKER, TRAINER);
+    intern_put(&w->names, "nfs://10.0.0.4/data");
+    w->steps = steps_new(&w->threads, &w->names, w->log, TRAINER, 0, 0);
+    return w;
+}
+
+static void end(struct world *w)
+{
+    steps_free(w->steps);
+    threads_clear(&w->threads);
+    intern_clear(&w->names);
+    replay_log_free(w->log);
+    free(w);
+}
+
 static void launched(struct steps *s, int64_t t)
 {
     struct event_span span = {.t0 = t + 10 * US,
@@ -43,21 +74,13 @@ static void batches(struct threads *t, struct steps *s, int count, int64_t unpac
  * thread's own, whatever becomes of the waiting. */
 static void unpacking_is_the_thread_s_own_time(void **state)
 {
-    struct threads t = {0};
-    struct intern names = {0};
-    struct replay_log *log = replay_log_new(0);
+    struct world *w = begin();
     struct replay_step step;
     int seen = 0;
     (void)state;
-    started(&t, 0, TRAINER, TRAINER, 1);
-    started(&t, 0, WORKER, WORKER, TRAINER);
-    started(&t, 0, FEEDER, WORKER, TRAINER);
-    started(&t, 0, SHARER, WORKER, TRAINER);
-    intern_put(&names, "nfs://10.0.0.4/data");
-    struct steps *s = steps_new(&t, &names, log, TRAINER, 0, 0);
-    batches(&t, s, 10, 3 * MS);
-    steps_advance(s, 1100 * MS);
-    for (uint64_t i = 0; replay_log_step(log, 0, i, &step); i++) {
+    batches(&w->threads, w->steps, 10, 3 * MS);
+    steps_advance(w->steps, 1100 * MS);
+    for (uint64_t i = 0; replay_log_step(w->log, 0, i, &step); i++) {
         int64_t own = 0;
         if (step.delivery == REPLAY_NONE || step.t1 == step.t0)
             continue;
@@ -68,10 +91,7 @@ static void unpacking_is_the_thread_s_own_time(void **state)
         assert_true(own >= 4 * MS); /* 3 ms of it, and 1 ms before the launch */
     }
     assert_true(seen >= 5);
-    steps_free(s);
-    threads_clear(&t);
-    intern_clear(&names);
-    replay_log_free(log);
+    end(w);
 }
 
 /* As `batches`, but a thread of the trainer's process takes each batch, fetches what it holds, and hands
@@ -93,22 +113,14 @@ static void pinned_batches(struct threads *t, struct steps *s, int count)
 /* The trainer waited for the batch, whoever handed it on. */
 static void a_wait_for_a_pinned_batch_is_for_the_batch(void **state)
 {
-    struct threads t = {0};
-    struct intern names = {0};
-    struct replay_log *log = replay_log_new(0);
+    struct world *w = begin();
     struct replay_step step;
     int seen = 0, steps = 0;
     (void)state;
-    started(&t, 0, TRAINER, TRAINER, 1);
-    started(&t, 0, PIN, TRAINER, 1);
-    started(&t, 0, WORKER, WORKER, TRAINER);
-    started(&t, 0, FEEDER, WORKER, TRAINER);
-    started(&t, 0, SHARER, WORKER, TRAINER);
-    intern_put(&names, "nfs://10.0.0.4/data");
-    struct steps *s = steps_new(&t, &names, log, TRAINER, 0, 0);
-    pinned_batches(&t, s, 10);
-    steps_advance(s, 1100 * MS);
-    for (uint64_t i = 0; replay_log_step(log, 0, i, &step); i++) {
+    started(&w->threads, 0, PIN, TRAINER, 1);
+    pinned_batches(&w->threads, w->steps, 10);
+    steps_advance(w->steps, 1100 * MS);
+    for (uint64_t i = 0; replay_log_step(w->log, 0, i, &step); i++) {
         int64_t own = 0;
         for (int k = 0; k < step.op_count; k++)
             own += step.ops[k].what.cause == CAUSE_STORAGE ? step.ops[k].what.ns : 0;
@@ -120,10 +132,7 @@ static void a_wait_for_a_pinned_batch_is_for_the_batch(void **state)
         assert_true(own < MS); /* none of the worker's reading is the thread's own time */
     }
     assert_true(seen >= 5 && seen >= steps - 1);
-    steps_free(s);
-    threads_clear(&t);
-    intern_clear(&names);
-    replay_log_free(log);
+    end(w);
 }
 
 /* As `batches`, but the worker reads for 10 ms only and has a child decode: for 60 ms on a core, after
@@ -148,21 +157,14 @@ static void decoded_by_a_child(struct threads *t, struct steps *s, int count)
  * same things itself: away with it, and the delivery is there sooner. */
 static void what_a_child_did_is_told(void **state)
 {
-    struct threads t = {0};
-    struct intern names = {0};
-    struct replay_log *log = replay_log_new(0);
+    struct world *w = begin();
     struct replay_delivery d;
     int seen = 0;
     (void)state;
-    started(&t, 0, TRAINER, TRAINER, 1);
-    started(&t, 0, WORKER, WORKER, TRAINER);
-    started(&t, 0, FEEDER, WORKER, TRAINER);
-    started(&t, 0, OTHER, OTHER, WORKER);
-    intern_put(&names, "nfs://10.0.0.4/data");
-    struct steps *s = steps_new(&t, &names, log, TRAINER, 0, 0);
-    decoded_by_a_child(&t, s, 10);
-    steps_advance(s, 1100 * MS);
-    for (uint64_t i = 0; replay_log_delivery(log, 0, i, &d); i++) {
+    started(&w->threads, 0, OTHER, OTHER, WORKER);
+    decoded_by_a_child(&w->threads, w->steps, 10);
+    steps_advance(w->steps, 1100 * MS);
+    for (uint64_t i = 0; replay_log_delivery(w->log, 0, i, &d); i++) {
         struct shares sum = {.count = 0};
         for (int k = 0; k < d.part_count; k++)
             shares_add(&sum, (enum cause)d.parts[k].cause, 0, d.parts[k].ns);
@@ -175,10 +177,7 @@ static void what_a_child_did_is_told(void **state)
         assert_int_equal(shares_of(&sum, CAUSE_PREPARE), 75 * MS);
     }
     assert_true(seen >= 5);
-    steps_free(s);
-    threads_clear(&t);
-    intern_clear(&names);
-    replay_log_free(log);
+    end(w);
 }
 
 int main(void)

@@ -36,6 +36,12 @@ static int tear_down(void **state)
 #define KERNEL (6 * NS_PER_MS)
 #define MAKE (READ + DECODE)
 
+static void put_facts(struct record *w, const struct fact *facts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        record_fact(w, &facts[i], NULL);
+}
+
 /* One worker makes a batch in 16 ms, the device takes 6: 10 of 16 ms are waited. Without
  * reading it would be done every 6 ms. */
 static void worker_and_kernel(struct replay_log *log, int64_t kernel)
@@ -264,8 +270,7 @@ static void test_workers_counted(void **state)
         {"storage", "https://store/data", "mean_read_ms", NULL, 12, "ms", "wait chain"},
     };
     record_run(one_worker_and_a_stray, MAKE, 7500 * NS_PER_US, &w);
-    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
-        record_fact(w, &facts[i], NULL);
+    put_facts(w, facts, sizeof(facts) / sizeof(facts[0]));
     read_it(w, &r);
     assert_string_equal(r.findings[0].id, "loader-few-workers");
     assert_non_null(strstr(r.findings[0].fix, "from 1 to"));
@@ -292,16 +297,14 @@ static void test_a_knob_that_turns_nothing(void **state)
         {"loader", "", "depth", NULL, 1, "count", "replay"},
     };
     record_run(one_worker, MAKE, 7500 * NS_PER_US, &w);
-    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
-        record_fact(w, &facts[i], NULL);
+    put_facts(w, facts, sizeof(facts) / sizeof(facts[0]));
     read_it(w, &r);
     assert_string_equal(r.findings[0].id, "storage-remote-live-read");
     assert_false(found(&r, "loader-shallow-prefetch"));
     report_clear(&r);
     unlink(path);
     record_run(one_worker, MAKE, 7500 * NS_PER_US, &w); /* where nothing was replayed it is */
-    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
-        record_fact(w, &facts[i], NULL);
+    put_facts(w, facts, sizeof(facts) / sizeof(facts[0]));
     assert_int_equal(record_deliveries(w, "nonsense", 8, NULL), 0);
     read_it(w, &r);
     assert_true(found(&r, "loader-shallow-prefetch"));
@@ -345,8 +348,7 @@ static void copies_run(const struct fact *facts, size_t count, struct report *r)
     struct record *w = begin_record(copies, 2 * COPY);
     put_row(w, STATE_COMPUTE, CAUSE_NONE, 0, STEPS * COPY);
     put_row(w, STATE_COPY, CAUSE_PAGEABLE_COPY, 0, STEPS * COPY);
-    for (size_t i = 0; i < count; i++)
-        record_fact(w, &facts[i], NULL);
+    put_facts(w, facts, count);
     read_it(w, r);
 }
 
