@@ -23,8 +23,8 @@
 #define SIM_EXPORT __attribute__((visibility("default")))
 
 #define SIM_DEVICES_MAX 16
-#define SIM_FOLDERS                                                                                \
-    "/dev/shm/gpufeed-sim-" /* and the user's number: where GPUFEED_SIM_DIR names none */
+/* with the user's number behind it; where GPUFEED_SIM_DIR names none */
+#define SIM_FOLDERS "/dev/shm/gpufeed-sim-"
 #define SIM_CUDA_VERSION 13000
 #define SIM_DEVICE_NAME "Simulated GPU"
 #define SIM_PCI_BUS_FIRST 0x17       /* device N sits on bus SIM_PCI_BUS_FIRST + N */

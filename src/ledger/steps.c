@@ -183,8 +183,8 @@ static void cut_at_syncs(struct steps *s, const struct thread *th, int64_t until
     }
 }
 
-#define FETCH_WAITS                                                                                \
-    4096 /* at most: a thread that waits all the time would be looked through for ever */
+/* at most: a thread that waits all the time would be looked through for ever */
+#define FETCH_WAITS 4096
 
 static struct fetch fetch_from(struct steps *s, const struct thread *th, size_t i)
 {

@@ -21,8 +21,8 @@
 #define RING_CAPACITY 65536u /* records; a power of two */
 #define RING_DIR_ENV "GPUFEED_RING_DIR"
 #define RING_NONE "none" /* PID.none, empty: there was no room for PID.ring */
-#define RING_LOCK                                                                                  \
-    "lock" /* the reader holds a flock on it; nobody does: there is no reader any more */
+/* the reader holds a flock on it; nobody does: there is no reader any more */
+#define RING_LOCK "lock"
 #define RING_DEVICES 64
 
 enum ring_kind {

@@ -20,8 +20,8 @@
 #define EPHEMERAL_PORT 32768 /* ip_local_port_range starts here */
 #define RETRY_EVERY 256      /* a device without a mount is looked up again after as many asks */
 #define FLAG_SHIFT 32        /* cached value: name, flags << FLAG_SHIFT */
-#define UNKNOWN_SHIFT                                                                              \
-    48 /* ... and how often an unknown device was asked for since it was looked up */
+/* above it: how often an unknown device was asked for since it was looked up */
+#define UNKNOWN_SHIFT 48
 #define MISC_MAJOR 10
 #define FUSE_MINOR 229
 #define NVIDIA_MAJOR 195

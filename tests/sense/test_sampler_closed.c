@@ -23,8 +23,8 @@
 #define REPLY 40000
 #define REQUEST 64
 #define ENDS 3
-#define WATCHED                                                                                    \
-    (1500 * NS_PER_MS) /* and, on a busy machine, until there are so many ends, at most: */
+/* on a busy machine longer: until there are so many ends, WATCHED_MAX at most */
+#define WATCHED (1500 * NS_PER_MS)
 #define WATCHED_MAX (60 * NS_PER_S)
 
 static void serve(int listener)
