@@ -130,7 +130,7 @@ static void add_device(struct walk *w, const char *name, const char *folder)
 void disk_use_of(const struct disk_uses *u, const char *disk, struct disk_use *ret)
 {
     char path[128];
-    *ret = (struct disk_use){.unsure = u->zfs};
+    *ret = (struct disk_use){.unsure = u->zfs || u->no_mounts};
     struct walk w = {.u = u, .use = ret, .disk = disk};
     snprintf(path, sizeof(path), "/sys/block/%s", disk);
     add_device(&w, disk, path);
@@ -155,7 +155,7 @@ static void see_btrfs(void *arg, const char *name)
 void disk_uses_read(struct disk_uses *ret, const char *root)
 {
     *ret = (struct disk_uses){.root = root};
-    rootfs_read(root, "/proc/self/mountinfo", &ret->mounts, NULL);
+    ret->no_mounts = rootfs_read(root, "/proc/self/mountinfo", &ret->mounts, NULL) != STATUS_OK;
     rootfs_read(root, "/proc/swaps", &ret->swaps, NULL);
     str_add(&ret->btrfs, " ");
     rootfs_each(root, "/sys/fs/btrfs", see_btrfs, ret);

@@ -15,6 +15,7 @@ struct disk_uses {
     const char *root;
     struct str mounts, swaps; /* /proc/self/mountinfo, /proc/swaps */
     struct str btrfs;         /* names of all devices of btrfs file systems, a blank around each */
+    bool no_mounts;           /* they cannot be read */
     bool zfs;                 /* there are pools; the kernel does not tell of which disks */
 };
 

@@ -185,7 +185,8 @@ static void use_facts(const struct disks *d, const struct disk_uses *uses, struc
     bool mounted = u.where.len > 0;
     o->source = "/proc/self/mountinfo";
     out_text(o, "mounted_at", str_text(&u.where));
-    out_number(o, "mounted", mounted, "1");
+    if (!uses->no_mounts)
+        out_number(o, "mounted", mounted, "1");
     if (mounted || u.held || !u.unsure)
         out_number(o, "in_use", mounted || u.held, "1");
     if (u.first[0] && rootfs_size(d->root, u.first, &v)) {

@@ -270,6 +270,17 @@ static void test_laptop(void **state)
     bag_clear(&b);
 }
 
+/* Where mounts cannot be read no disk is unused. */
+static void test_no_mounts(void **state)
+{
+    struct bag b = {0};
+    read_dump(&b, "no_mounts", NULL, 0);
+    near(&b, "disk", "nvme0n1", "size", 7501476528.0 * 512);
+    absent(&b, "disk", "nvme0n1", "mounted");
+    absent(&b, "disk", "nvme0n1", "in_use");
+    bag_clear(&b);
+}
+
 static void test_container(void **state)
 {
     struct bag b = {0};
@@ -432,7 +443,7 @@ int main(void)
         cmocka_unit_test(test_hostile),       cmocka_unit_test(test_missing_has_a_reason),
         cmocka_unit_test(test_live),          cmocka_unit_test(test_a_measurement_reads_less),
         cmocka_unit_test(test_no_memory),     cmocka_unit_test(test_text),
-        cmocka_unit_test(test_cgroup_escape),
+        cmocka_unit_test(test_cgroup_escape), cmocka_unit_test(test_no_mounts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
