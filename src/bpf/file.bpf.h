@@ -317,13 +317,14 @@ static __always_inline bool read_request(struct io_ring_ctx *ring, u32 i, struct
     u32 mask = FIELD(struct io_ring_ctx, ring, sq_entries) - 1, at = (head - 1 - i) & mask;
     u32 *array = FIELD(struct io_ring_ctx, ring, sq_array);
     u64 entries = (u64)FIELD(struct io_ring_ctx, ring, sq_sqes);
+    u64 size =
+        FIELD(struct io_ring_ctx, ring, flags) & IORING_SETUP_SQE128 ? 2 * SQE_BYTES : SQE_BYTES;
 
     if (i >= head || !entries)
         return false;
     if (array)
         bpf_probe_read_kernel(&at, sizeof(at), &array[at]);
-    return !bpf_probe_read_kernel(ret, sizeof(*ret),
-                                  (void *)(entries + (u64)(at & mask) * SQE_BYTES));
+    return !bpf_probe_read_kernel(ret, sizeof(*ret), (void *)(entries + (u64)(at & mask) * size));
 }
 
 static __always_inline bool is_uring(struct file *file)

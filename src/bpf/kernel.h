@@ -244,7 +244,7 @@ struct io_uring_sqe {
 struct io_ring_ctx {
     u32 *sq_array;
     struct io_uring_sqe *sq_sqes;
-    unsigned int cached_sq_head, sq_entries;
+    unsigned int flags, cached_sq_head, sq_entries;
 };
 
 struct bpf_iter_meta;
@@ -263,6 +263,7 @@ struct bpf_iter__task {
 #define TASK_DEAD 0x0080
 #define IOSQE_FIXED_FILE 1
 #define SQE_BYTES 64
+#define IORING_SETUP_SQE128 (1 << 10) /* entries of twice the size */
 #define AF_UNIX 1
 #define AF_INET 2
 #define AF_INET6 10

@@ -110,13 +110,16 @@ static void job_read(struct truth *truth, void *arg)
 
 struct uring {
     int fd;
+    unsigned wide; /* entries are so many times as large */
     unsigned *tail, *mask, *array, *cq_head, *cq_tail;
     struct io_uring_sqe *sqe;
 };
 
-static bool uring_open(struct uring *u)
+/* setup: IORING_SETUP_* */
+static bool uring_open(struct uring *u, unsigned setup)
 {
-    struct io_uring_params p = {0};
+    struct io_uring_params p = {.flags = setup};
+    u->wide = setup & IORING_SETUP_SQE128 ? 2 : 1;
     u->fd = (int)syscall(SYS_io_uring_setup, 4, &p);
     if (u->fd < 0)
         return false;
@@ -124,8 +127,8 @@ static bool uring_open(struct uring *u)
                     MAP_SHARED, u->fd, IORING_OFF_SQ_RING);
     char *cq = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe),
                     PROT_READ | PROT_WRITE, MAP_SHARED, u->fd, IORING_OFF_CQ_RING);
-    u->sqe = mmap(NULL, p.sq_entries * sizeof(*u->sqe), PROT_READ | PROT_WRITE, MAP_SHARED, u->fd,
-                  IORING_OFF_SQES);
+    u->sqe = mmap(NULL, p.sq_entries * u->wide * sizeof(*u->sqe), PROT_READ | PROT_WRITE,
+                  MAP_SHARED, u->fd, IORING_OFF_SQES);
     if (sq == MAP_FAILED || cq == MAP_FAILED || (void *)u->sqe == MAP_FAILED)
         return false;
     u->tail = (unsigned *)(sq + p.sq_off.tail);
@@ -140,7 +143,7 @@ static bool uring_open(struct uring *u)
 static void uring_do(struct uring *u, unsigned opcode, int fd, void *to, unsigned size, off_t at)
 {
     unsigned i = *u->tail & *u->mask;
-    u->sqe[i] = (struct io_uring_sqe){
+    u->sqe[i * u->wide] = (struct io_uring_sqe){
         .opcode = (__u8)opcode, .fd = fd, .len = size, .addr = (uintptr_t)to, .off = (__u64)at};
     u->array[i] = i;
     __atomic_store_n(u->tail, *u->tail + 1, __ATOMIC_RELEASE);
@@ -152,16 +155,24 @@ static void uring_do(struct uring *u, unsigned opcode, int fd, void *to, unsigne
     ++*u->cq_head;
 }
 
+struct uring_read {
+    int fd;
+    unsigned setup;
+};
+
 static void job_uring_read(struct truth *truth, void *arg)
 {
     char page[4096];
     struct uring u;
-    int fd = *(int *)arg;
-    posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
-    if (!uring_open(&u))
+    const struct uring_read *r = arg;
+    posix_fadvise(r->fd, 0, 0, POSIX_FADV_RANDOM);
+    int other = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    if (!uring_open(&u, r->setup) || other < 0)
         _exit(1);
-    for (int i = 0; i < FILE_PAGES; i += 8)
-        uring_do(&u, IORING_OP_READ, fd, page, sizeof(page), (off_t)i * 4096);
+    for (int i = 0; i < FILE_PAGES; i += 8) {
+        uring_do(&u, IORING_OP_READ, other, page, sizeof(page), 0); /* of memory */
+        uring_do(&u, IORING_OP_READ, r->fd, page, sizeof(page), (off_t)i * 4096);
+    }
 }
 
 /* Another process sends, after a while. */
@@ -170,7 +181,7 @@ static void job_uring_recv(struct truth *truth, void *arg)
     int ends[2];
     char byte = 1;
     struct uring u;
-    if (!uring_open(&u) || socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+    if (!uring_open(&u, 0) || socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
         _exit(1);
     pid_t job = getpid();
     if (!fork()) {
@@ -182,9 +193,9 @@ static void job_uring_recv(struct truth *truth, void *arg)
     wait(NULL);
 }
 
-static bool uring_there(void)
+static bool uring_there(unsigned setup)
 {
-    struct io_uring_params p = {0};
+    struct io_uring_params p = {.flags = setup};
     int fd = (int)syscall(SYS_io_uring_setup, 4, &p);
     if (fd >= 0)
         close(fd);
@@ -631,19 +642,18 @@ static void test_driver_calls(void **state)
     bench_close(&b);
 }
 
-static void test_uring_names_the_file(void **state)
+static void uring_names_the_file(unsigned setup)
 {
-    (void)state;
-    if (!uring_there())
+    if (!uring_there(setup))
         skip();
-    int64_t mine = 0, other = 0;
+    int64_t mine = 0, other = 0, wrong = 0;
     struct bench b;
     struct stat st;
     char path[512];
-    int fd = cold_file(path, sizeof(path), &st);
-    if (fd < 0)
+    struct uring_read r = {cold_file(path, sizeof(path), &st), setup};
+    if (r.fd < 0)
         skip();
-    bench_run(&b, job_uring_read, &fd);
+    bench_run(&b, job_uring_read, &r);
     for (size_t i = 0; i < b.count; i++) {
         const struct event_wait *w = &b.events[i].wait;
         if (b.events[i].kind != EVENT_WAIT || w->tid != (uint32_t)b.job ||
@@ -651,11 +661,25 @@ static void test_uring_names_the_file(void **state)
             continue;
         bool told = w->target == TARGET_FILE && w->channel == channel_of(&st);
         mine += told ? w->t_wake - w->t_out : 0;
+        wrong += w->target == TARGET_FILE && !told;
         other += w->target == TARGET_UNKNOWN ? w->t_wake - w->t_out : 0;
     }
+    assert_int_equal(wrong, 0);
     assert_true(mine > 0 && other < mine); /* the kernel's iowait is not asked: not all have it */
     bench_close(&b);
-    close(fd);
+    close(r.fd);
+}
+
+static void test_uring_names_the_file(void **state)
+{
+    (void)state;
+    uring_names_the_file(0);
+}
+
+static void test_uring_of_wide_entries_names_the_file(void **state)
+{
+    (void)state;
+    uring_names_the_file(IORING_SETUP_SQE128);
 }
 
 /* The kernel counts it as a wait for a disk. */
@@ -663,7 +687,7 @@ static void test_uring_of_a_socket_is_no_disk(void **state)
 {
     struct bench b;
     (void)state;
-    if (!uring_there())
+    if (!uring_there(0))
         skip();
     bench_run(&b, job_uring_recv, NULL);
     const struct event_wait *w = bench_longest(&b, (uint32_t)b.job, TARGET_PIPE);
@@ -680,6 +704,7 @@ int main(void)
         cmocka_unit_test(test_read_names_the_file),
         cmocka_unit_test(test_fsync_is_a_write),
         cmocka_unit_test(test_uring_names_the_file),
+        cmocka_unit_test(test_uring_of_wide_entries_names_the_file),
         cmocka_unit_test(test_uring_of_a_socket_is_no_disk),
         cmocka_unit_test(test_recv),
         cmocka_unit_test(test_recv_with_interrupts_counted),
