@@ -29,13 +29,15 @@ struct live_options {
 };
 
 enum { LIVE_ORIGIN = SHOW_LAST, LIVE_SAMPLER, LIVE_LAST };
+/* clang-format off */
 #define LIVE_OPTIONS                                                                               \
-    SHOW_OPTIONS, {"output", required_argument, NULL, 'o'},                                        \
-        {"origin", required_argument, NULL, LIVE_ORIGIN},                                          \
-        {"sampler", no_argument, NULL, LIVE_SAMPLER}, {"quiet", no_argument, NULL, 'q'},           \
-    {                                                                                              \
-        "help", no_argument, NULL, 'h'                                                             \
-    }
+    SHOW_OPTIONS,                                                                                  \
+    {"output", required_argument, NULL, 'o'},                                                      \
+    {"origin", required_argument, NULL, LIVE_ORIGIN},                                              \
+    {"sampler", no_argument, NULL, LIVE_SAMPLER},                                                  \
+    {"quiet", no_argument, NULL, 'q'},                                                             \
+    {"help", no_argument, NULL, 'h'}
+/* clang-format on */
 
 bool live_option(struct live_options *o, int option, const char *value, const char **bad);
 

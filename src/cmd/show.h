@@ -35,14 +35,16 @@ enum {
     SHOW_FAIL_ON,
     SHOW_LAST
 };
+/* clang-format off */
 #define SHOW_OPTIONS                                                                               \
     {"price", required_argument, NULL, SHOW_PRICE},                                                \
-        {"currency", required_argument, NULL, SHOW_CURRENCY},                                      \
-        {"rules", required_argument, NULL, SHOW_RULES}, {"json", no_argument, NULL, SHOW_JSON},    \
-        {"chains", no_argument, NULL, SHOW_CHAINS}, {"html", required_argument, NULL, SHOW_HTML},  \
-    {                                                                                              \
-        "fail-on", required_argument, NULL, SHOW_FAIL_ON                                           \
-    }
+    {"currency", required_argument, NULL, SHOW_CURRENCY},                                          \
+    {"rules", required_argument, NULL, SHOW_RULES},                                                \
+    {"json", no_argument, NULL, SHOW_JSON},                                                        \
+    {"chains", no_argument, NULL, SHOW_CHAINS},                                                    \
+    {"html", required_argument, NULL, SHOW_HTML},                                                  \
+    {"fail-on", required_argument, NULL, SHOW_FAIL_ON}
+/* clang-format on */
 
 /* How to write text to this stream: colour, width, character set. */
 struct report_text_options show_text_options(const struct show_options *o, FILE *stream);
