@@ -5,7 +5,7 @@
  * A take that the thread waited for shows as a wait. The others leave three traces:
  *   - a worker without work gets some when one of its deliveries is taken (loaders order anew with
  *     each take), so the end of its wait for work is the moment of a take; how many lay there then
- * is how far it may be ahead;
+ *     is how far it may be ahead;
  *   - deliveries of one maker are taken in order, so one that is awaited says that those before it
  *     were taken;
  *   - a loader that keeps an order takes one of each maker in turn; one that keeps none has taken

@@ -108,7 +108,7 @@ struct fetch {
      * unpacking, the thread's own time */
     const struct event_wait *handed;
     struct made_by *by; /* of the last delivery; NULL: none came from a loader */
-    bool fresh;         /* its newest delivery woke the thread */
+    bool fresh;         /* a newest delivery woke the thread */
     bool aside;         /* others woke it before, and were put aside */
     size_t end;         /* index of the first wait that is not of it */
 };
@@ -205,7 +205,7 @@ static struct fetch fetch_from(struct steps *s, const struct thread *th, size_t 
         if (f.by != m)
             f.handed = v;
         f.aside |= f.by && f.by != m;
-        f.fresh = fresh || (f.by == m && f.fresh);
+        f.fresh |= fresh; /* also another's: what was awaited came meanwhile */
         f.by = m;
         f.last = v;
     }

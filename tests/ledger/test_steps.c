@@ -180,12 +180,61 @@ static void what_a_child_did_is_told(void **state)
     end(w);
 }
 
+#define OTHER_FEEDER 301u
+#define OTHER_SHARER 302u
+
+/* Two workers make their batches in the same 100 ms: the second one's wakes the trainer, which puts it
+ * aside and finds that of the first, for which it had waited, there; then it takes the other. */
+static void pairs(struct threads *t, struct steps *s, int count)
+{
+    for (int64_t at = 0; at < count * 100 * MS; at += 100 * MS) {
+        int64_t put = at + 100 * MS, got = put + 200 * US;
+        reads(t, WORKER, WORKER, at + 5 * MS, put - 5 * MS);
+        reads(t, OTHER, OTHER, at + 5 * MS, put - 5 * MS);
+        woken(t, FEEDER, WORKER, TARGET_FUTEX, at + 3 * MS, put, WORKER, WORKER);
+        woken(t, OTHER_FEEDER, OTHER, TARGET_FUTEX, at + 3 * MS, put, OTHER, OTHER);
+        woken(t, TRAINER, TRAINER, TARGET_PIPE, at + 50 * MS, got, OTHER_FEEDER, OTHER);
+        woken(t, OTHER_SHARER, OTHER, TARGET_PIPE, at + 4 * MS, got + 100 * US, TRAINER, TRAINER);
+        woken(t, TRAINER, TRAINER, TARGET_PIPE, got + 100 * US, got + 200 * US, OTHER_SHARER,
+              OTHER);
+        woken(t, SHARER, WORKER, TARGET_PIPE, at + 4 * MS, got + 300 * US, TRAINER, TRAINER);
+        woken(t, TRAINER, TRAINER, TARGET_PIPE, got + 300 * US, got + 400 * US, SHARER, WORKER);
+        launched(s, got + MS);
+        launched(s, got + 32 * MS);
+    }
+}
+
+/* The trainer waited, though what it waited for did not wake it. */
+static void a_batch_that_another_one_woke_for_was_awaited(void **state)
+{
+    struct world *w = begin();
+    struct replay_step step;
+    int waited = 0;
+    (void)state;
+    started(&w->threads, 0, OTHER, OTHER, TRAINER);
+    started(&w->threads, 0, OTHER_FEEDER, OTHER, TRAINER);
+    started(&w->threads, 0, OTHER_SHARER, OTHER, TRAINER);
+    pairs(&w->threads, w->steps, 10);
+    steps_advance(w->steps, 1100 * MS);
+    for (uint64_t i = 0; replay_log_step(w->log, 0, i, &step); i++) {
+        int64_t own = 0;
+        for (int k = 0; k < step.op_count; k++)
+            own += step.ops[k].what.cause == CAUSE_STORAGE ? step.ops[k].what.ns : 0;
+        waited += step.t1 - step.t0 > 40 * MS;
+        assert_true(step.delivery == REPLAY_NONE ||
+                    own < MS); /* the workers' reading is not its own */
+    }
+    assert_true(waited >= 8);
+    end(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unpacking_is_the_thread_s_own_time),
         cmocka_unit_test(a_wait_for_a_pinned_batch_is_for_the_batch),
         cmocka_unit_test(what_a_child_did_is_told),
+        cmocka_unit_test(a_batch_that_another_one_woke_for_was_awaited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
