@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/check_fix.h"
+#include "cmd/check_look.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/say.h"
 #include "import/machine.h"
-#include "import/nccl_log.h"
-#include "import/source.h"
 #include "measure/dump.h"
 #include "measure/survey.h"
-#include "record/check.h"
 #include "report/check.h"
 
 #include "base/mem.h"
@@ -81,7 +79,6 @@ enum {
 };
 #define DATA_MAX 16
 #define LOGS_MAX 1024
-#define STEADY_NS (5 * NS_PER_S) /* in data/check: what was watched for less may pass */
 
 static const struct option long_options[] = {{"pid", required_argument, NULL, 'p'},
                                              {"root", required_argument, NULL, CHECK_ROOT},
@@ -218,54 +215,6 @@ static char *what(const struct check_command *o, const struct survey *seen)
     return text;
 }
 
-struct keep {
-    struct check *check;
-    struct error e;
-};
-
-static int keep_fact(void *arg, const struct fact *fact)
-{
-    struct keep *k = arg;
-    return check_fact(k->check, fact, &k->e);
-}
-
-static int read_log(struct nccl_log *l, const char *path, struct error *e)
-{
-    struct source *source;
-    uint64_t before = nccl_log_counts(l).nccl;
-    int status = source_open(path, &source, e);
-    if (status)
-        return status;
-    status = nccl_log_read(l, source, e);
-    source_close(source);
-    if (!status && nccl_log_counts(l).nccl == before)
-        status = error_set(e, STATUS_INPUT,
-                           "\"%s\": no line of NCCL or RCCL is in it (is it the job's output, "
-                           "started with NCCL_DEBUG=INFO?)",
-                           path);
-    return status;
-}
-
-/* Several files are several ranks of one job. */
-static int read_logs(const struct check_command *o, struct keep *k, struct error *e)
-{
-    struct nccl_log *l = nccl_log_new();
-    int status = l ? STATUS_OK : error_set(e, STATUS_MEMORY, "out of memory");
-    for (size_t i = 0; i < o->log_count && !status; i++)
-        status = read_log(l, o->logs[i], e);
-    if (!status)
-        status = nccl_log_facts(l, keep_fact, k, e);
-    nccl_log_free(l);
-    return status;
-}
-
-/* One look at the machine; what belongs to it. */
-struct look {
-    struct survey_options options;
-    struct survey seen;
-    struct check_report report;
-};
-
 static int write_dump(const struct check_command *o, const struct look *l, struct error *e)
 {
     char host[HOST_NAME_MAX + 1] = "";
@@ -274,88 +223,6 @@ static int write_dump(const struct check_command *o, const struct look *l, struc
     dump_write(l->options.dump, &l->options, &l->seen, host, &out);
     int status = show_write(&out, o->dump, stdout, e);
     str_clear(&out);
-    return status;
-}
-
-static int judge(const struct check_command *o, struct keep *k, struct look *l, struct error *e)
-{
-    struct check_options co = {.rules_dir = o->show.rules, .facts = o->verbose};
-    int status = survey_run(&l->options, keep_fact, k, &l->seen, e);
-    if (k->e.status)
-        *e = k->e;
-    if (!status && o->log_count)
-        status = read_logs(o, k, e);
-    return status ? status : check_run(k->check, &co, &l->report, e);
-}
-
-static void look_clear(struct look *l)
-{
-    dump_free(l->options.dump);
-    check_report_clear(&l->report);
-}
-
-/* On failure there is nothing to clear. */
-static int look(const struct check_command *o, int64_t interval_ns, struct look *ret,
-                struct error *e)
-{
-    struct keep k = {0};
-    struct look l = {.options = {.root = root_of(o),
-                                 .pid = o->pid,
-                                 .interval_ns = interval_ns,
-                                 .data = o->data_count ? o->data : NULL,
-                                 .vm_size = o->vm_size}};
-    check_report_init(&l.report);
-    int status = check_new(&k.check, e);
-    if (!status && o->dump && !(l.options.dump = dump_new()))
-        status = error_set(e, STATUS_MEMORY, "out of memory");
-    if (!status)
-        status = judge(o, &k, &l, e);
-    check_free(k.check);
-    if (status)
-        look_clear(&l);
-    else
-        *ret = l;
-    return status;
-}
-
-/* Does it rest on a load that was watched for a short time (doc/rules.md)? */
-static bool may_pass(const struct report_finding *f)
-{
-    for (size_t i = 0; i < f->evidence.count; i++)
-        if (!strcmp(f->evidence.items[i].name, "watched"))
-            return f->evidence.items[i].value < unit_seconds(STEADY_NS);
-    return false;
-}
-
-static bool any_may_pass(const struct check_report *r)
-{
-    for (size_t i = 0; i < r->found.finding_count; i++)
-        if (may_pass(&r->found.findings[i]))
-            return true;
-    return false;
-}
-
-/* A machine is looked at for a second; where that shows a load that may be gone again, for longer, and
- * what that shows is said. Faults that the first look alone has counted stay. */
-static int look_twice(const struct check_command *o, struct look *ret, struct error *e)
-{
-    struct look first, again;
-    bool given = o->interval_ns >= 0;
-    int status = look(o, given ? o->interval_ns : NS_PER_S, &first, e);
-    if (status)
-        return status;
-    if (given || o->root || !any_may_pass(&first.report)) {
-        *ret = first;
-        return STATUS_OK;
-    }
-    status = look(o, STEADY_NS, &again, e);
-    if (!status && !check_report_join(&again.report, &first.report, may_pass)) {
-        look_clear(&again);
-        status = error_set(e, STATUS_MEMORY, "out of memory");
-    }
-    look_clear(&first);
-    if (!status)
-        *ret = again;
     return status;
 }
 
@@ -461,7 +328,17 @@ static int check_machine(const struct check_command *o)
 {
     struct look l;
     struct error e = {0};
-    int status = look_twice(o, &l, &e);
+    struct look_options lo = {.survey = {.root = root_of(o),
+                                         .pid = o->pid,
+                                         .interval_ns = o->interval_ns,
+                                         .data = o->data_count ? o->data : NULL,
+                                         .vm_size = o->vm_size},
+                              .logs = o->logs,
+                              .log_count = o->log_count,
+                              .rules_dir = o->show.rules,
+                              .facts = o->verbose,
+                              .dump = o->dump};
+    int status = look_at(&lo, &l, &e);
     if (status)
         return cmd_fail(&cmd_check, &e);
     struct check_report *r = &l.report;

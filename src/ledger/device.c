@@ -174,7 +174,7 @@ static void keep_chain(struct device *d, const struct gap *gap)
         emit_chain(d);
     if (ns < CHAIN_MIN_NS || ns <= d->longest.ns)
         return;
-    struct walk_links links = {.count = 0};
+    struct chain_links links = {.count = 0};
     struct shares parts;
     shares_clear(&parts);
     enum evidence evidence;
@@ -183,7 +183,7 @@ static void keep_chain(struct device *d, const struct gap *gap)
     late_explain(d->threads, d->names, gap, &parts, &late);
     if (late.rank && links.count == 1) { /* it told of what has moved since */
         links.count = 0;
-        walk_tell_largest(&links, gap->thread, &parts, d->names);
+        chain_tell_largest(&links, gap->thread, &parts, d->names);
     }
     late_tell(&links, &late, d->names);
     int most = shares_largest(&parts);

@@ -3,8 +3,6 @@
 
 #include "base/unit.h"
 
-#include <stdio.h>
-
 struct explaining {
     const struct thread *th;
     struct shares *out;
@@ -88,31 +86,25 @@ static void take_launch(struct explaining *x, const struct gap *gap, int64_t lau
 }
 
 /* Launched work did not begin; and where the thread was in a call that awaits the device, that. */
-static void tell_late(struct walk_links *links, const struct gap *gap, const struct intern *names,
+static void tell_late(struct chain_links *links, const struct gap *gap, const struct intern *names,
                       int64_t late)
 {
-    char time[32];
-    struct chain_link *l = &links->link[links->count++];
     const struct ops *o = &gap->thread->ops[OP_CALL];
-    walk_who(gap->thread, l->who, sizeof(l->who));
-    snprintf(l->did, sizeof(l->did), "launched work that did not begin for %s",
-             unit_format_ns(time, sizeof(time), late));
     for (size_t i = ops_after(o, gap->t1 - late); i < o->count && o->item[i].t0 < gap->t1; i++) {
         const struct op_piece *p = &o->item[i];
         int64_t a = p->t0 > gap->t1 - late ? p->t0 : gap->t1 - late,
                 b = p->t1 < gap->t1 ? p->t1 : gap->t1;
         if (!p->awaits_device || (b - a) * 2 < late)
             continue;
-        snprintf(l->did, sizeof(l->did),
-                 "launched work that did not begin, and was in %.48s for %s",
-                 p->resource ? intern_text(names, p->resource) : "the next launch",
-                 unit_format_ns(time, sizeof(time), b - a));
+        chain_tell(links, gap->thread, b - a, "launched work that did not begin, and was in %.48s",
+                   p->resource ? intern_text(names, p->resource) : "the next launch");
         return;
     }
+    chain_tell(links, gap->thread, late, "launched work that did not begin");
 }
 
 void foreign_explain(struct threads *threads, const struct intern *names, const struct gap *gap,
-                     struct shares *ret, enum evidence *evidence, struct walk_links *links)
+                     struct shares *ret, enum evidence *evidence, struct chain_links *links)
 {
     struct explaining x = {.th = gap->thread, .out = ret};
     int64_t launch = gap->launch_t0 < gap->t0   ? gap->t0
@@ -129,7 +121,7 @@ void foreign_explain(struct threads *threads, const struct intern *names, const 
     if (links && late * 2 > gap->t1 - gap->t0)
         tell_late(links, gap, names, late);
     else if (links)
-        walk_tell_largest(links, x.th, ret, names);
+        chain_tell_largest(links, x.th, ret, names);
 }
 
 /* ---- what a faster device would save ---- */

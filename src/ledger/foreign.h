@@ -12,7 +12,7 @@
 /* As gap_explain. Operators and own code of up to GAP_LAUNCH_CPU_NS in a gap are launching, more is
  * `host`, with the operator's name where one takes most of it. */
 void foreign_explain(struct threads *threads, const struct intern *names, const struct gap *gap,
-                     struct shares *ret, enum evidence *evidence, struct walk_links *links);
+                     struct shares *ret, enum evidence *evidence, struct chain_links *links);
 
 /* Launched work begins within this time on an idle device, unless its stream waits for something that
  * the trace does not show; then the cause is unknown. Launches take 2 to 20 us to arrive (CUDA), up to

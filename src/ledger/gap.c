@@ -7,7 +7,6 @@
 #include "ledger/turn.h"
 #include "model/call.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define GROUPS_MAX 32
@@ -307,7 +306,7 @@ static bool loads(const struct explaining *x, const struct group *g)
     return g->key && !asked && made * 2 > shares_total(s);
 }
 
-static void share_group(struct explaining *x, struct group *g, struct walk_links *links)
+static void share_group(struct explaining *x, struct group *g, struct chain_links *links)
 {
     const struct thread *y = threads_find(x->walk.threads, g->tid);
     x->walk.links = links;
@@ -332,19 +331,16 @@ static void join_loaders(struct explaining *x)
         }
 }
 
-static void first_link(struct walk_links *links, const struct explaining *x, const struct group *g)
+static void first_link(struct chain_links *links, const struct explaining *x, const struct group *g)
 {
-    char who[64] = "another thread", time[32];
+    char who[64] = "another thread";
     const struct thread *y = threads_find(x->walk.threads, g->tid);
     if (y)
-        walk_who(y, who, sizeof(who));
-    struct chain_link *l = &links->link[links->count++];
-    walk_who(x->th, l->who, sizeof(l->who));
-    snprintf(l->did, sizeof(l->did), "waited for %s for %s", who,
-             unit_format_ns(time, sizeof(time), g->ns));
+        chain_who(y, who, sizeof(who));
+    chain_tell(links, x->th, g->ns, "waited for %s", who);
 }
 
-static void take_groups(struct explaining *x, struct walk_links *links)
+static void take_groups(struct explaining *x, struct chain_links *links)
 {
     int most = -1;
     for (int i = 0; i < x->groups; i++)
@@ -367,7 +363,7 @@ static void take_groups(struct explaining *x, struct walk_links *links)
 }
 
 void gap_explain(struct threads *threads, const struct intern *names, const struct gap *gap,
-                 struct shares *ret, enum evidence *evidence, struct walk_links *links)
+                 struct shares *ret, enum evidence *evidence, struct chain_links *links)
 {
     struct group groups[GROUPS_MAX]; /* not cleared: gaps are many and groups few */
     struct explaining x = {.threads = threads,
@@ -404,6 +400,6 @@ void gap_explain(struct threads *threads, const struct intern *names, const stru
         own = CAUSE_UNKNOWN; /* off its core or on it: nobody looked */
     shares_add(ret, own, 0, x.cpu);
     if (links && !links->count)
-        walk_tell_largest(links, x.th, x.out, names);
+        chain_tell_largest(links, x.th, x.out, names);
     *evidence = gap->waits_seen ? x.evidence : EVIDENCE_DEVICE;
 }

@@ -23,7 +23,7 @@ struct gap {
 
 /* The parts add up to t1 - t0. `links`, unless NULL, receives the chain in words. */
 void gap_explain(struct threads *threads, const struct intern *names, const struct gap *gap,
-                 struct shares *ret, enum evidence *evidence, struct walk_links *links);
+                 struct shares *ret, enum evidence *evidence, struct chain_links *links);
 
 /* Host time up to this long between two launches is launching; beyond, it is other code. A
  * framework takes 5 to 100 us from one launch to the next (facts: PyTorch eager operators). */

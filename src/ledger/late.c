@@ -4,8 +4,6 @@
 #include "base/unit.h"
 #include "model/call.h"
 
-#include <stdio.h>
-
 /* Less of a gap is not worth a look at the other ranks. */
 #define LATE_MIN_NS (1 * NS_PER_MS)
 #define WINDOWS_MAX 16
@@ -208,19 +206,14 @@ void late_explain(struct threads *threads, const struct intern *names, const str
     }
 }
 
-void late_tell(struct walk_links *links, const struct late *late, const struct intern *names)
+void late_tell(struct chain_links *links, const struct late *late, const struct intern *names)
 {
     int i = late->rank ? shares_largest(&late->did) : -1;
-    char time[32];
-    if (i < 0 || links->count == CHAIN_LINKS_MAX)
+    if (i < 0)
         return;
     const struct share *p = &late->did.part[i];
-    if (p->cause != CAUSE_NONE) {
-        walk_tell_did(links, late->rank, "came late: ", p, names);
-        return;
-    }
-    struct chain_link *link = &links->link[links->count++];
-    walk_who(late->rank, link->who, sizeof(link->who));
-    snprintf(link->did, sizeof(link->did), "came late: its GPU computed for %s",
-             unit_format_ns(time, sizeof(time), p->ns));
+    if (p->cause != CAUSE_NONE)
+        chain_tell_did(links, late->rank, "came late: ", p, names);
+    else
+        chain_tell(links, late->rank, p->ns, "came late: its GPU computed");
 }

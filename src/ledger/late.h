@@ -24,6 +24,6 @@ struct late {
 void late_explain(struct threads *threads, const struct intern *names, const struct gap *gap,
                   struct shares *parts, struct late *ret);
 /* Adds what the rank did most to a chain. */
-void late_tell(struct walk_links *links, const struct late *late, const struct intern *names);
+void late_tell(struct chain_links *links, const struct late *late, const struct intern *names);
 
 #endif

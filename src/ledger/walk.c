@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "ledger/walk.h"
 
-#include "base/str.h"
 #include "base/unit.h"
 #include "ledger/pieces.h"
 #include "ledger/turn.h"
-
-#include <stdio.h>
 
 #define POOLS_MAX 12
 /* A TCP peer that brought this many times what it took is a store (the rule). */
@@ -25,7 +22,7 @@ struct pool {
     int64_t ns, first, last; /* summed waits, when the first began, time of the last wake */
     int waits;
     struct shares parts;
-    struct walk_links links;
+    struct chain_links links;
 };
 
 struct making {
@@ -45,11 +42,6 @@ void walk_init(struct walk *k, const struct threads *threads, const struct inter
 {
     *k = (struct walk){.threads = threads, .names = names, .root = root, .depth = 1};
     k->chain[0] = root;
-}
-
-void walk_who(const struct thread *th, char *buf, size_t size)
-{
-    snprintf(buf, size, "%s %u", th->name[0] ? th->name : "thread", th->tid);
 }
 
 /* Did bytes keep this connection busy for the wait? Its first bytes end a wait for the one who sends
@@ -178,7 +170,7 @@ static void follow(struct walk *k, struct making *m, struct pool *p)
     }
     if (!y || k->depth == WALK_DEPTH_MAX || k->pieces > WALK_PIECES_MAX)
         return;
-    struct walk_links *links = k->links;
+    struct chain_links *links = k->links;
     k->links = links ? &p->links : NULL;
     k->chain[k->depth++] = m->x;
     if (y->tgid == m->x->tgid && y->tgid != k->root->tgid)
@@ -218,64 +210,6 @@ static void hide_in_network(const struct walk *k, struct making *m)
     m->cpu -= m->brief_cpu;
 }
 
-/* What a thread did that was waited for, how its resource follows, and what another waited for that
- * knows no more of it. */
-struct telling {
-    const char *did, *of, *waited;
-};
-static const struct telling tellings[CAUSE_COUNT] = {
-    [CAUSE_NONE] = {"waited for something unknown", ": ", "waited for something unknown"},
-    [CAUSE_UNKNOWN] = {"waited for something unknown", ": ", "waited for something unknown"},
-    [CAUSE_STORAGE] = {"read", " from ", "waited for storage"},
-    [CAUSE_PREPARE] = {"worked on the data on a core", ": ", "waited for data preparation"},
-    [CAUSE_CPU_STARVED] = {"was ready to run, without a core", ": ", "waited for a free core"},
-    [CAUSE_NETWORK] = {"sent and received", " over ", "waited for the network"},
-    [CAUSE_COLLECTIVE] = {"took part in a collective operation", ": ",
-                          "waited for a collective operation"},
-    [CAUSE_LATE_PEER] = {"waited for a peer that had not sent", ": ", "waited for a late peer"},
-    [CAUSE_KV_TRANSFER] = {"moved KV cache", ": ", "waited for KV cache"},
-    [CAUSE_PAGEABLE_COPY] = {"copied from memory that is not pinned", ": ",
-                             "waited for a copy from memory that is not pinned"},
-    [CAUSE_LINK] = {"copied over PCIe or NVLink", ": ", "waited for a copy over PCIe or NVLink"},
-    [CAUSE_LAUNCH] = {"launched work", ": ", "launched work"},
-    [CAUSE_HOST] = {"ran other code on a core", ": ", "ran other code"},
-    [CAUSE_CHECKPOINT] = {"wrote or synced files", ": ", "waited for a checkpoint"},
-    [CAUSE_STARTUP] = {"was starting", ": ", "waited for something to start"},
-    [CAUSE_MEMORY] = {"waited for memory", ": ", "waited for memory"},
-    [CAUSE_LOCK] = {"waited for a lock", ": ", "waited for a lock"},
-    [CAUSE_SLEEP] = {"slept", ": ", "waited for a sleep to end"},
-};
-
-static void add_link(struct walk_links *l, const struct thread *th, const char *did, const char *of,
-                     const char *what, int64_t ns)
-{
-    char time[32];
-    if (l->count == CHAIN_LINKS_MAX)
-        return;
-    struct chain_link *link = &l->link[l->count++];
-    walk_who(th, link->who, sizeof(link->who));
-    snprintf(link->did, sizeof(link->did), "%s%s%s for %s", did, *what ? of : "", what,
-             unit_format_ns(time, sizeof(time), ns));
-}
-
-void walk_tell_did(struct walk_links *links, const struct thread *th, const char *lead,
-                   const struct share *s, const struct intern *names)
-{
-    char did[96];
-    const struct telling *t = &tellings[s->cause];
-    snprintf(did, sizeof(did), "%s%s", lead, t->did);
-    add_link(links, th, did, t->of, intern_text(names, s->resource), s->ns);
-}
-
-void walk_tell_largest(struct walk_links *links, const struct thread *th, const struct shares *s,
-                       const struct intern *names)
-{
-    int i = shares_largest(s);
-    if (i >= 0)
-        add_link(links, th, tellings[s->part[i].cause].waited, ": ",
-                 intern_text(names, s->part[i].resource), s->part[i].ns);
-}
-
 /* The longest part of this turn, in words, and what lies behind it. */
 static void tell(struct walk *k, const struct making *m)
 {
@@ -285,17 +219,16 @@ static void tell(struct walk *k, const struct making *m)
         if (!most || m->pool[p].ns > most->ns)
             most = &m->pool[p];
     if (most && most->links.count && (i < 0 || most->ns * 2 > m->t1 - m->t0)) {
-        char who[64] = "";
+        char who[64] = "another thread";
         const struct thread *y = threads_find(k->threads, most->tid);
         if (y)
-            walk_who(y, who, sizeof(who));
-        add_link(k->links, m->x, "waited for", " ", who, most->ns);
-        for (int l = 0; l < most->links.count && k->links->count < CHAIN_LINKS_MAX; l++)
-            k->links->link[k->links->count++] = most->links.link[l];
+            chain_who(y, who, sizeof(who));
+        chain_tell(k->links, m->x, most->ns, "waited for %s", who);
+        chain_append(k->links, &most->links);
         return;
     }
     if (i >= 0)
-        walk_tell_did(k->links, m->x, "", &m->out->part[i], k->names);
+        chain_tell_did(k->links, m->x, "", &m->out->part[i], k->names);
 }
 
 /* Composes [t0, t1) of x into *out; what another thread ended is followed. */
@@ -346,7 +279,7 @@ static const struct share *part_of(const struct shares *s, const struct share *l
 static int compose_next(struct walk *k, const struct thread *x, const struct thread *consumer,
                         int64_t t, struct shares next[TURNS_AFTER])
 {
-    struct walk_links *links = k->links;
+    struct chain_links *links = k->links;
     struct maker maker = k->maker;
     int n = 0;
     k->links = NULL;
@@ -431,7 +364,7 @@ static void add_source(struct walk *k, const struct thread *x, const struct turn
     if (!y || in_chain(k, y) || k->depth == WALK_DEPTH_MAX)
         return;
     struct maker maker = k->maker;
-    struct walk_links *links = k->links;
+    struct chain_links *links = k->links;
     k->links = NULL;
     k->chain[k->depth++] = x;
     bool known = walk_turn(k, y, x, w->t_wake, &made);

@@ -19,6 +19,7 @@
 #define GPUFEED_LEDGER_WALK_H
 
 #include "ledger/shares.h"
+#include "ledger/chain.h"
 #include "ledger/thread.h"
 
 #define WALK_DEPTH_MAX 8
@@ -29,11 +30,6 @@
 #define ANSWER_REACH_NS (20 * NS_PER_MS)
 /* A process that ended this soon after its first delivery was made for it alone. */
 #define ENDED_NS (50 * NS_PER_MS)
-
-struct walk_links {
-    int count;
-    struct chain_link link[CHAIN_LINKS_MAX];
-};
 
 /* The turn of the thread that made what was delivered: input of plan/replay. */
 struct maker {
@@ -55,8 +51,8 @@ struct walk {
     int depth;
     int pieces; /* composed since walk_init or the last delivery: threads can wake each other in webs */
     struct maker maker;
-    int64_t own_cpu;          /* of the thread composed last */
-    struct walk_links *links; /* wanted where not NULL */
+    int64_t own_cpu;           /* of the thread composed last */
+    struct chain_links *links; /* wanted where not NULL */
 };
 
 void walk_init(struct walk *k, const struct threads *threads, const struct intern *names,
@@ -84,15 +80,5 @@ bool walk_delivery(struct walk *k, struct threads *makers, const struct thread *
 /* The cause of a wait that nobody's wake explains (a file, a socket, a core). CAUSE_NONE:
  * it was ended by another thread, or could have been. */
 enum cause walk_direct(const struct walk *k, const struct thread *th, const struct event_wait *w);
-
-/* "python3 4711", "pt_data_worker 4712". */
-void walk_who(const struct thread *th, char *buf, size_t size);
-/* Adds what th did, by one share of it: `lead` ("" or what stands before), "read from nfs://...", for how
- * long. */
-void walk_tell_did(struct walk_links *links, const struct thread *th, const char *lead,
-                   const struct share *s, const struct intern *names);
-/* Adds what th itself did or waited for most, by its shares; nothing where there are none. */
-void walk_tell_largest(struct walk_links *links, const struct thread *th, const struct shares *s,
-                       const struct intern *names);
 
 #endif

@@ -212,7 +212,7 @@ static void the_longest_wait_is_told(void **state)
 {
     struct gap g = a_gap(0, 100 * MS, 99 * MS, 100 * MS);
     struct shares s = {.count = 0};
-    struct walk_links links = {.count = 0};
+    struct chain_links links = {.count = 0};
     enum evidence evidence;
     (void)state;
     reads(&t, TRAINER, TRAINER, 10 * MS, 90 * MS);
@@ -229,11 +229,11 @@ static void every_cause_makes_a_sentence(void **state)
     (void)state;
     for (int c = CAUSE_NONE; c < CAUSE_COUNT; c++)
         for (int k = 0; k < 2; k++) {
-            struct walk_links links = {.count = 0};
+            struct chain_links links = {.count = 0};
             struct shares s = {.count = 0};
             shares_add(&s, (enum cause)c, k ? STORE : 0, 5 * MS);
-            walk_tell_did(&links, th, "", &s.part[0], &names);
-            walk_tell_largest(&links, th, &s, &names);
+            chain_tell_did(&links, th, "", &s.part[0], &names);
+            chain_tell_largest(&links, th, &s, &names);
             assert_int_equal(links.count, 2);
             for (int l = 0; l < links.count; l++) {
                 const char *did = links.link[l].did;

@@ -219,7 +219,7 @@ static void silent_turns(void **state)
 
 /* ---- the walk ---- */
 
-static struct shares walked(uint32_t x, int64_t at, struct walk_links *links)
+static struct shares walked(uint32_t x, int64_t at, struct chain_links *links)
 {
     struct walk k;
     struct shares s = {.count = 0};
@@ -232,7 +232,7 @@ static struct shares walked(uint32_t x, int64_t at, struct walk_links *links)
 /* worker main -> its feeder -> a thread of the trainer's process -> trainer. */
 static void a_chain_of_three(void **state)
 {
-    struct walk_links links = {.count = 0};
+    struct chain_links links = {.count = 0};
     (void)state;
     started(&t, 0, PIN, TRAINER, 1);
     started(&t, 0, WORKER, WORKER, TRAINER);

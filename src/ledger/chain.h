@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chain: a wait chain in words, link by link, as reports show it.
+ */
+#ifndef GPUFEED_LEDGER_CHAIN_H
+#define GPUFEED_LEDGER_CHAIN_H
+
+#include "ledger/shares.h"
+#include "ledger/thread.h"
+
+struct chain_links {
+    int count;
+    struct chain_link link[CHAIN_LINKS_MAX];
+};
+
+/* "python3 4711", "pt_data_worker 4712". */
+void chain_who(const struct thread *th, char *buf, size_t size);
+
+/* Adds that th did what `format` says, for ns. Each of these adds nothing to a full chain. */
+void chain_tell(struct chain_links *links, const struct thread *th, int64_t ns, const char *format,
+                ...) __attribute__((format(printf, 4, 5)));
+
+/* Adds what th did, by one share of it: `lead` ("" or what stands before), "read from nfs://...", for how
+ * long. */
+void chain_tell_did(struct chain_links *links, const struct thread *th, const char *lead,
+                    const struct share *s, const struct intern *names);
+
+/* Adds what th itself did or waited for most, by its shares; nothing where there are none. */
+void chain_tell_largest(struct chain_links *links, const struct thread *th, const struct shares *s,
+                        const struct intern *names);
+
+/* Adds the links of another chain, as far as there is room. */
+void chain_append(struct chain_links *links, const struct chain_links *more);
+
+#endif
