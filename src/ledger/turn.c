@@ -250,7 +250,10 @@ int64_t turn_put(const struct thread *x, const struct thread *consumer, int64_t 
         if (lock_follows(&v[i], &v[lead]))
             lead = i;
     }
-    return lead == SIZE_MAX ? t : v[lead].t;
+    if (lead != SIZE_MAX)
+        return v[lead].t;
+    int64_t made = made_with_delivery(x, consumer);
+    return made != INT64_MIN && made < t ? made : t;
 }
 
 bool turn_find(const struct thread *x, const struct thread *consumer,

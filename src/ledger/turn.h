@@ -24,7 +24,7 @@ bool turn_same_burst(const struct thread *x, const struct wake *earlier, const s
 
 /* When x put what it had handed to `consumer` at or before `t`, where both are threads of one loader:
  * what they wake each other for right after that is the interpreter lock, though x may have waited
- * for it in between. `t` where x never woke it. */
+ * for it in between. Where x never woke it: when it made it, else `t`. */
 int64_t turn_put(const struct thread *x, const struct thread *consumer, int64_t t);
 
 /* The turn of x that ended with its wake of `consumer` at or just before `t`.

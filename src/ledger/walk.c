@@ -15,6 +15,8 @@
 #define LINE_PAUSE_NS (20 * NS_PER_MS)
 /* A first turn is compared with this many that follow. */
 #define TURNS_AFTER 3
+/* A new thread tells at most this late that it has started: it may want for a core. */
+#define STARTED_NS (20 * NS_PER_MS)
 
 /* What one other thread's wakes ended, within one turn. */
 struct pool {
@@ -275,7 +277,8 @@ static const struct share *part_of(const struct shares *s, const struct share *l
     return NULL;
 }
 
-/* The turns of x after `t`, up to TURNS_AFTER of them; returns their number. */
+/* The turns of x after `t`, up to TURNS_AFTER of them, each from the work that it was given for it;
+ * returns their number. */
 static int compose_next(struct walk *k, const struct thread *x, const struct thread *consumer,
                         int64_t t, struct shares next[TURNS_AFTER])
 {
@@ -284,11 +287,12 @@ static int compose_next(struct walk *k, const struct thread *x, const struct thr
     int n = 0;
     k->links = NULL;
     for (; n < TURNS_AFTER; n++) {
+        struct turn turn;
         int64_t end = turn_next(x, consumer, t);
-        if (end == INT64_MAX)
+        if (end == INT64_MAX || !turn_find(x, consumer, k->chain, k->depth, end, &turn))
             break;
         next[n].count = 0;
-        compose(k, x, t, end, &next[n]);
+        compose(k, x, turn.t0 > t ? turn.t0 : t, end, &next[n]);
         t = end;
     }
     k->links = links;
@@ -428,8 +432,19 @@ static bool only_answered(const struct walk *k, const struct thread *x, const st
     return x->tgid != k->root->tgid && turn->idle_ns > 0 && turn->t1 - turn->t0 < ANSWER_NS;
 }
 
+/* Who made x: a thread tells the one that made it that it has started (CPython waits for that). NULL:
+ * it is not known. */
+static const struct thread *made_by(const struct threads *t, const struct thread *x)
+{
+    const struct wake *w = x->wakes.item + x->wakes.first;
+    bool told =
+        x->wakes.count > x->wakes.first && w->tgid == x->tgid && w->t - x->start < STARTED_NS;
+    return told ? threads_find(t, w->tid) : NULL;
+}
+
 /* The thread that x's process makes its deliveries with, and the one that takes them from it: as
- * remembered, else its main thread and whom that woke last (not x, who only answers). */
+ * remembered, else its main thread and whom that woke last (not x, who only answers), else made with
+ * the first delivery. */
 static bool maker_of(const struct threads *t, const struct thread *x, const struct thread **maker,
                      const struct thread **hop)
 {
@@ -444,7 +459,9 @@ static bool maker_of(const struct threads *t, const struct thread *x, const stru
         *hop = threads_find(t, w->tid);
         return *hop != NULL;
     }
-    return false;
+    *maker = m;
+    *hop = made_by(t, x);
+    return m && *hop && *hop != m && made_by(t, *hop) == m;
 }
 
 /* The thread of x's process that handed over what x then only answered for (tensors in shared memory

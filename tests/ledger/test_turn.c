@@ -323,6 +323,22 @@ static void an_answer_stands_for_what_was_put_before(void **state)
 }
 
 /* ... or waited for it, and fetched it then: the queue's thread handed it over. */
+/* The first batch of a worker, put into the pipe while the trainer was awake: its feeder has woken nobody
+ * but the main thread that made it, and the sharer nobody but the feeder. */
+static void an_answer_about_the_first_thing_put(void **state)
+{
+    (void)state;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    started(&t, 70 * MS, FEEDER, WORKER, TRAINER);
+    woken(&t, WORKER, WORKER, TARGET_FUTEX, 70 * MS + 10 * US, 70 * MS + 50 * US, FEEDER, WORKER);
+    started(&t, 72 * MS, SHARER, WORKER, TRAINER);
+    woken(&t, FEEDER, WORKER, TARGET_FUTEX, 72 * MS + 10 * US, 72 * MS + 50 * US, SHARER, WORKER);
+    woken(&t, SHARER, WORKER, TARGET_PIPE, 72 * MS + 300 * US, 73 * MS, TRAINER, TRAINER);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 73 * MS + 10 * US, 73 * MS + 200 * US, SHARER, WORKER);
+    struct shares s = delivered(SHARER, 73 * MS + 200 * US);
+    assert_int_equal(shares_of(&s, CAUSE_STARTUP), 70 * MS);
+}
+
 static void an_answer_follows_a_delivery(void **state)
 {
     (void)state;
@@ -477,6 +493,22 @@ static void a_first_turn_holds_the_start(void **state)
     assert_int_equal(shares_total(&s), 50 * MS);
 }
 
+/* What a worker does when it ends stands behind its last delivery; what it does for one begins with the work
+ * that it is given. */
+static void a_start_is_told_by_what_items_take(void **state)
+{
+    (void)state;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 10 * MS, 75 * MS, WORKER,
+          WORKER); /* the first item: 5 */
+    woken(&t, WORKER, WORKER, TARGET_PIPE, 140 * MS, 200 * MS, TRAINER,
+          TRAINER); /* 65 of other things */
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 80 * MS, 205 * MS, WORKER, WORKER); /* the second: 5 */
+    struct shares s = walked(WORKER, 75 * MS, NULL);
+    assert_int_equal(shares_of(&s, CAUSE_STARTUP), 70 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_PREPARE), 5 * MS);
+}
+
 /* Short work between two waits on the same store is the reading itself. */
 static void work_inside_a_read_is_reading(void **state)
 {
@@ -549,6 +581,7 @@ int main(void)
         T(what_a_relay_hands_on_was_made_beside),
         T(a_lock_given_away_is_no_delivery),
         T(an_answer_stands_for_what_was_put_before),
+        T(an_answer_about_the_first_thing_put),
         T(an_answer_follows_a_delivery),
         T(a_cycle_ends),
         T(a_chain_without_end),
@@ -556,6 +589,7 @@ int main(void)
         T(a_rank_is_no_store),
         T(targets_decide),
         T(a_first_turn_holds_the_start),
+        T(a_start_is_told_by_what_items_take),
         T(work_inside_a_read_is_reading),
         T(a_read_goes_on_without_a_core),
         T(pieces_of_a_collective_are_network),
