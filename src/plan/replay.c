@@ -244,7 +244,8 @@ static void finish(const struct totals *t, struct replay_result *ret)
         gain = t->real_end;
     ret->real_ns = (int64_t)t->real_end;
     ret->identity_ns = (int64_t)t->identity_end;
-    ret->predicted_ns = (int64_t)(t->real_end - gain);
+    gain = trunc(gain);
+    ret->predicted_ns = ret->real_ns - (int64_t)gain;
     ret->gain_ns = (int64_t)(t->real_end > 0 ? gain * (t->whole / t->real_end) : 0);
 }
 

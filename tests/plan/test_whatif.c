@@ -135,21 +135,17 @@ static void test_a_worker_that_lives_on_is_warm(void **state)
     replay_log_free(log);
 }
 
-/* Each item waits 2 ms for a core while most cores idle: no neighbour is there all the time, and with
- * the reading away none fights for the cores. */
-static void test_idle_cores_have_no_neighbours(void **state)
+/* A worker whose items wait for a core for `starved`, compute for 3 ms and read until 30 ms are over; the
+ * trainer computes for 5 ms meanwhile. */
+static struct replay_log *starved_worker(int64_t starved)
 {
     struct replay_log *log = replay_log_new(0);
-    struct replay_setup setup = {.cores = 2};
-    struct replay_learnt learnt;
-    struct error e;
     int c = replay_consumer(log, 1, 0);
-    (void)state;
     for (int64_t i = 0; i < STEPS; i++) {
         struct replay_delivery d = {.start_ns = i * 30 * MS, .end_ns = (i + 1) * 30 * MS};
-        replay_delivery_add(&d, CAUSE_CPU_STARVED, 0, 2 * MS);
+        replay_delivery_add(&d, CAUSE_CPU_STARVED, 0, starved);
         replay_delivery_add(&d, CAUSE_PREPARE, 0, 3 * MS);
-        replay_delivery_add(&d, CAUSE_STORAGE, 9, 25 * MS);
+        replay_delivery_add(&d, CAUSE_STORAGE, 9, 27 * MS - starved);
         struct replay_step s = {.t0 = i ? d.start_ns + 5 * MS : 0,
                                 .t1 = d.end_ns,
                                 .end_ns = d.end_ns + 5 * MS,
@@ -158,6 +154,18 @@ static void test_idle_cores_have_no_neighbours(void **state)
         replay_step_add(&s, REPLAY_SYNC, CAUSE_NONE, 0, 5 * MS);
         assert_true(replay_push_step(log, c, &s));
     }
+    return log;
+}
+
+/* Each item waits 2 ms for a core while most cores idle: no neighbour is there all the time, and with
+ * the reading away none fights for the cores. */
+static void test_idle_cores_have_no_neighbours(void **state)
+{
+    struct replay_log *log = starved_worker(2 * MS);
+    struct replay_setup setup = {.cores = 2};
+    struct replay_learnt learnt;
+    struct error e;
+    (void)state;
     struct replay *r = replay_new(log, &setup, &e);
     assert_true(replay_learnt(r, 0, &learnt));
     assert_true(learnt.others > 0.5); /* who else could it be */
@@ -166,6 +174,21 @@ static void test_idle_cores_have_no_neighbours(void **state)
     r = replay_new(log, &setup, &e);
     assert_true(replay_learnt(r, 0, &learnt));
     assert_true(learnt.others < 0.05);
+    replay_free(r);
+    replay_log_free(log);
+}
+
+/* Waits for a core that nothing explains are on the worker's way all the same: a second worker saves half of
+ * them too. */
+static void test_unexplained_waits_stay_where_they_were(void **state)
+{
+    struct replay_log *log = starved_worker(500 * NS_PER_US);
+    struct replay_setup setup = {.cores = 2, .busy = 0.12};
+    struct replay_scenario more = {.workers_add = 1};
+    struct error e;
+    (void)state;
+    struct replay *r = replay_new(log, &setup, &e);
+    assert_true(fabs(gain_ms(r, &more) - STEPS * 15) < 0.15 * STEPS);
     replay_free(r);
     replay_log_free(log);
 }
@@ -488,6 +511,7 @@ int main(void)
         cmocka_unit_test(test_last_instant),
         cmocka_unit_test(test_share_is_no_gain),
         cmocka_unit_test(test_idle_cores_have_no_neighbours),
+        cmocka_unit_test(test_unexplained_waits_stay_where_they_were),
         cmocka_unit_test(test_a_worker_that_lives_on_is_warm),
         cmocka_unit_test(test_list),
         cmocka_unit_test(test_order),
