@@ -2,9 +2,12 @@
 #include "base/unit.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MONEY_LEAST 0.0001 /* what four decimals can tell */
 
 /* Three significant digits, without an exponent. */
 static void format_3(char *buf, size_t size, double v, const char *unit)
@@ -62,8 +65,10 @@ char *unit_format_money(char *buf, size_t size, double amount, const char *curre
         sign = "$";
     else if (!strcmp(sign, "GBP"))
         sign = "£";
+    bool less = amount != 0.0 && fabs(amount) < MONEY_LEAST / 2; /* it would read as nothing */
     int decimals = fabs(amount) >= 0.095 || amount == 0.0 ? 2 : 4;
-    snprintf(buf, size, "%s%s%.*f", sign, *sign ? " " : "", decimals, amount);
+    snprintf(buf, size, "%s%s%s%.*f", less ? "< " : "", sign, *sign ? " " : "", decimals,
+             less ? MONEY_LEAST : amount);
     return buf;
 }
 

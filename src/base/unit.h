@@ -56,7 +56,8 @@ static inline double unit_round_count(double v)
 /* "400 Gb/s" for bit/s, "1.98 GHz" for Hz: decimal, three digits. NULL: another unit, or a value that
  * is negative, not finite or out of range. */
 char *unit_format_si(char *buf, size_t size, double value, const char *unit);
-/* "€ 11.48", "$ 3.20", "CHF 2.00": sign for EUR, USD, GBP; code otherwise. */
+/* "€ 11.48", "$ 3.20", "CHF 2.00": sign for EUR, USD, GBP; code otherwise. What four decimals would round to
+ * nothing is "< € 0.0001". */
 char *unit_format_money(char *buf, size_t size, double amount, const char *currency);
 /* Parses "10", "1.5s", "200ms", "5m", "1h" into ns (bare number: seconds); -1 on bad text. */
 int64_t unit_parse_ns(const char *text);

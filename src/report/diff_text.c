@@ -147,9 +147,9 @@ static void put_amount(struct side *s, const char *name, struct diff_figure f, i
     if (!isfinite(by))
         return;
     struct str *text = page_scratch(&s->page);
+    unit_format_money(change, sizeof(change), fabs(by), s->d->currency);
     if (by != 0)
-        str_addf(text, "%s%s", by < 0 ? "-" : "+",
-                 unit_format_money(change, sizeof(change), fabs(by), s->d->currency));
+        str_addf(text, "%s%s", change[0] == '<' ? "" : by < 0 ? "-" : "+", change);
     enum tone tone = !better || fabs(by) < NOTABLE * fabs(f.before) ? TONE_PLAIN
                      : by * better > 0                              ? TONE_GOOD
                                                                     : TONE_BAD;

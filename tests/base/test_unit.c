@@ -40,9 +40,22 @@ static void test_part(void **state)
                                                                                           << 31);
 }
 
+/* Something is never told as nothing. */
+static void test_money(void **state)
+{
+    char buf[32];
+    assert_string_equal(unit_format_money(buf, sizeof(buf), 11.476, "EUR"), "€ 11.48");
+    assert_string_equal(unit_format_money(buf, sizeof(buf), 0.0137, "USD"), "$ 0.0137");
+    assert_string_equal(unit_format_money(buf, sizeof(buf), 0, "EUR"), "€ 0.00");
+    assert_string_equal(unit_format_money(buf, sizeof(buf), 0.00006, "EUR"), "€ 0.0001");
+    assert_string_equal(unit_format_money(buf, sizeof(buf), 0.00004, "EUR"), "< € 0.0001");
+    assert_string_equal(unit_format_money(buf, sizeof(buf), 1e-300, "CHF"), "< CHF 0.0001");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_money),
         cmocka_unit_test(test_si),
         cmocka_unit_test(test_part),
     };
