@@ -16,6 +16,7 @@ import ctypes
 import http.client
 import json
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -23,6 +24,7 @@ import time
 import urllib.parse
 import zlib
 from multiprocessing import resource_tracker
+from multiprocessing.util import Finalize
 
 import torch
 import torch.utils.data as data
@@ -271,6 +273,14 @@ class Stop:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
+def use_temporary_folder():
+    """A folder of its own: workers that are ended leave theirs (pymp-*) behind, which go with it. multiprocessing
+    clears up after itself at -100, in the process that made it alone."""
+    folder = tempfile.mkdtemp(prefix="train-images-")
+    Finalize(None, shutil.rmtree, args=(folder, True), exitpriority=-200)
+    tempfile.tempdir = os.environ["TMPDIR"] = folder
+
+
 class Truth:
     """What this program did, in seconds, by its own clock."""
 
@@ -364,6 +374,7 @@ def parse(argv):
 
 def main(argv):
     args = parse(argv)
+    use_temporary_folder()
     stop = Stop()
     torch.set_num_threads(1)
     truth = Truth()

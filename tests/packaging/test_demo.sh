@@ -12,6 +12,8 @@ build=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
+mkdir tmp
+export TMPDIR=$work/tmp
 
 # Processes of that session that still run; one that ended and that nobody has collected yet does not.
 left() {
@@ -25,6 +27,11 @@ grep -q '^Verdict: GPU 0 computed' out
 grep -qE '^ +storage .* 127\.0\.0\.1:' out
 grep -q '</html>' demo.html
 [ -s demo.gpufeed ]
+
+left_in_tmp() {
+    ls "$TMPDIR"
+}
+[ -z "$(left_in_tmp)" ] || { echo "left among the temporary files: $(left_in_tmp)"; exit 1; }
 
 rm demo.*
 # What a shell starts in the background ignores Ctrl-C unless told otherwise.
@@ -40,3 +47,4 @@ wait $session || code=$?
 grep -q '^Verdict: ' out || { cat out; exit 1; }
 [ "$code" = 130 ] || { echo "exit code $code after Ctrl-C"; exit 1; }
 [ -z "$(left "$session")" ] || { echo "left behind: $(left "$session")"; exit 1; }
+[ -z "$(left_in_tmp)" ] || { echo "left among the temporary files: $(left_in_tmp)"; exit 1; }
