@@ -2,6 +2,8 @@
 /* Roots of one and several folders, links that must not lead out, sizes, and who sees what is read. */
 #include "base/rootfs.h"
 
+#include "../tidy.h"
+
 #include <ftw.h>
 #include <math.h>
 #include <setjmp.h>
@@ -41,6 +43,7 @@ static int set_up(void **state)
 {
     snprintf(folder, sizeof(folder), "/tmp/gpufeed-root-XXXXXX");
     assert_non_null(mkdtemp(folder));
+    tidy_at_exit(folder);
     snprintf(first, sizeof(first), "%s/first", folder);
     snprintf(both, sizeof(both), "%s/later\n%s/first", folder, folder);
     put("first/a", "1\n");

@@ -4,6 +4,7 @@
 #include "bench.h"
 
 #include "base/unit.h"
+#include "../tidy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -583,6 +584,7 @@ static void test_fuse_daemon_is_followed(void **state)
     struct bench b;
     char folder[] = "/tmp/gpufeed-bpf-XXXXXX";
     assert_non_null(mkdtemp(folder));
+    tidy_at_exit(folder);
     pid_t daemon = access("/dev/fuse", R_OK) == 0 ? mount_hello(folder) : 0;
     if (!daemon) {
         rmdir(folder);

@@ -6,6 +6,7 @@
 #include "base/unit.h"
 #include "sense/sources.h"
 #include "unit_test.h"
+#include "../tidy.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -254,6 +255,7 @@ static void begin(struct machine *m)
     *m = (struct machine){.seconds = 60};
     snprintf(m->folder, sizeof(m->folder), "%s/gpufeed-machine-XXXXXX", tmp ? tmp : memory);
     assert_non_null(mkdtemp(m->folder));
+    tidy_at_exit(m->folder);
     snprintf(path, sizeof(path), "%s/first", m->folder);
     assert_int_equal(mkdir(path, 0755), 0);
     snprintf(path, sizeof(path), "%s/later", m->folder);

@@ -7,6 +7,7 @@
 #include "fix/blank.h"
 #include "fix/journal.h"
 #include "fix/knob.h"
+#include "../tidy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,6 +62,7 @@ static int set_up(void **state)
 {
     snprintf(root, sizeof(root), "/tmp/gpufeed-fix-XXXXXX");
     assert_non_null(mkdtemp(root));
+    tidy_at_exit(root);
     snprintf(path, sizeof(path), "%s/var/fix.journal", root);
     put(AHEAD, "128\n");
     put(SCHEDULER, "none [mq-deadline] bfq\n");

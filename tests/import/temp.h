@@ -5,6 +5,8 @@
 #ifndef GPUFEED_TESTS_IMPORT_TEMP_H
 #define GPUFEED_TESTS_IMPORT_TEMP_H
 
+#include "../tidy.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,7 @@ static inline struct temp temp_file(const void *bytes, size_t size)
         perror(t.path);
         abort();
     }
+    tidy_at_exit(t.path);
     return t;
 }
 

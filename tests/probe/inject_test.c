@@ -5,6 +5,7 @@
  */
 #include "base/unit.h"
 #include "sense/probe_ring.h"
+#include "../tidy.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -112,6 +113,7 @@ static void start(struct run *r, const char *mode, const char *n, const char *ri
     memset(r, 0, sizeof(*r));
     strcpy(r->dir, "/tmp/gpufeed-inject-test-XXXXXX");
     assert_non_null(mkdtemp(r->dir));
+    tidy_at_exit(r->dir);
     snprintf(path, sizeof(path), "%s/out", r->dir);
     r->out = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_true(r->out >= 0);

@@ -3,6 +3,7 @@
 #include "base/unit.h"
 #include "probe/ring_write.h"
 #include "sense/probe_ring.h"
+#include "../tidy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,6 +71,7 @@ static char *make_dir(char *path)
 {
     strcpy(path, "/tmp/gpufeed-ring-test-XXXXXX");
     assert_non_null(mkdtemp(path));
+    tidy_at_exit(path);
     return path;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/unit.h"
 #include "unit_test.h"
+#include "../tidy.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -25,6 +26,7 @@ void sample_folder(char *path, size_t size)
     const char *tmp = getenv("TMPDIR");
     snprintf(path, size, "%s/gpufeed-record-XXXXXX", tmp ? tmp : "/tmp");
     assert_non_null(mkdtemp(path));
+    tidy_at_exit(path);
 }
 
 void sample_folder_remove(const char *path)

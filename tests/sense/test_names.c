@@ -6,6 +6,7 @@
 #include "sense/fs_name.h"
 #include "sense/mounts.h"
 #include "sense/resource.h"
+#include "../tidy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,6 +92,7 @@ static int set_up(void **state)
     snprintf(root, sizeof(root), "/tmp/gpufeed-names-XXXXXX");
     if (!mkdtemp(root))
         return -1;
+    tidy_at_exit(root);
     put("/proc/self/mountinfo", table);
     put("/proc/77/mountinfo", "90 1 0:99 / /inner rw - fuse.gcsfuse bucket rw\n");
     put("/proc/devices", "Character devices:\n  1 mem\n195 nvidia\n226 drm\n510 nvidia-uvm\n\n"

@@ -6,6 +6,7 @@
 #include "sense/cgroup.h"
 #include "sense/sources.h"
 #include "sense/text.h"
+#include "../tidy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -185,6 +186,7 @@ static void test_nvml(void **state)
     struct source_opts o = {.nvml = SIM_NVML};
     char dir[] = "/tmp/gpufeed-test-nvml-XXXXXX";
     assert_non_null(mkdtemp(dir));
+    tidy_at_exit(dir);
     setenv("GPUFEED_SIM_DIR", dir, 1);
     setenv("GPUFEED_SIM_DEVICES", "2", 1);
     setenv("GPUFEED_SIM_NVLINKS", "18", 1);

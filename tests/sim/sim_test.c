@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim_test.h"
 
+#include "../tidy.h"
+
 #include <dirent.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -21,6 +23,7 @@ void sim_test_environment(int devices)
     char dir[] = "/tmp/gpufeed-sim-test-XXXXXX", count[16];
 
     assert_non_null(mkdtemp(dir));
+    tidy_at_exit(dir);
     snprintf(count, sizeof(count), "%d", devices);
     setenv("GPUFEED_SIM_DIR", dir, 1);
     setenv("GPUFEED_SIM_DEVICES", count, 1);

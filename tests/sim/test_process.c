@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "sim_test.h"
+#include "../tidy.h"
 
 #define CHECK(truth)                                                                               \
     do {                                                                                           \
@@ -99,6 +100,7 @@ static void injected(void)
     char proof[] = "/tmp/gpufeed-sim-proof-XXXXXX";
 
     CHECK(mkdtemp(proof));
+    tidy_at_exit(proof);
     char path[64];
     snprintf(path, sizeof(path), "%s/proof", proof);
     setenv("SIM_INJECTION_PROOF", path, 1);
