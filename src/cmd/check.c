@@ -32,7 +32,8 @@ static const char help_text[] =
     "      --nccl-log FILE  what NCCL or RCCL wrote with NCCL_DEBUG=INFO (again: more files)\n"
     "      --vm-size NAME   the size of this cloud machine, where gpufeed cannot tell it\n"
     "      --dump FILE      write what was looked at as a tar archive, without secrets, names and\n"
-    "                       addresses, for a bug report: --root reads it\n"
+    "                       addresses, for a bug report: --root reads it (-: to stdout, the\n"
+    "                       findings then go to stderr)\n"
     "      --root WHERE     look at another machine's files: a folder with its proc and sys, or a "
     "tar\n"
     "                       archive (.tar, .tar.gz) such as --dump writes\n"
@@ -226,12 +227,18 @@ static int write_dump(const struct check_command *o, const struct look *l, struc
     return status;
 }
 
+/* A dump that goes to the standard output has it alone. */
+static FILE *stream_of(const struct check_command *o)
+{
+    return show_is_stdout(o->dump) ? stderr : stdout;
+}
+
 static int print(const struct check_command *o, const struct check_report *r,
                  const struct fix_plan *plan)
 {
     struct str out = {0};
     struct error e = {0};
-    struct report_check_options to = {show_text_options(&o->show, stdout), o->verbose};
+    struct report_check_options to = {show_text_options(&o->show, stream_of(o)), o->verbose};
     if (o->show.json && plan)
         check_fix_json(plan, &out);
     else if (o->show.json)
@@ -244,7 +251,7 @@ static int print(const struct check_command *o, const struct check_report *r,
             check_fix_text(&o->fix, plan, &out);
         }
     }
-    int rc = show_write(&out, NULL, stdout, &e);
+    int rc = show_write(&out, NULL, stream_of(o), &e);
     str_clear(&out);
     return rc ? cmd_fail(&cmd_check, &e) : EXIT_DONE;
 }
@@ -291,6 +298,10 @@ static const char *contradiction(const struct check_command *o)
         return "--journal goes with --fix --apply and with --undo";
     if (o->pid && o->cgroup)
         return "a job is named by -p or by --cgroup, not by both";
+    if (show_is_stdout(o->dump) && o->show.json)
+        return "--dump - takes the standard output: write the dump to a file";
+    if (show_is_stdout(o->fix.journal))
+        return "--journal wants a file: it is read again by --undo";
     return NULL;
 }
 

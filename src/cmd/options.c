@@ -27,6 +27,8 @@ bool live_option(struct live_options *o, int option, const char *value, const ch
     case 'o':
         if (!value[0] || !str_copy(o->path, sizeof(o->path), value))
             *bad = value[0] ? "the name after -o is too long" : "-o wants the name of a file";
+        else if (show_is_stdout(value))
+            *bad = "a recording is a database: -o wants a file, not the standard output";
         return true;
     case 'q':
         o->show.quiet = true;

@@ -81,7 +81,8 @@ static int parse(int argc, char **argv, struct record_command *o)
                          argv[optind]);
     if (!o->pid)
         return cmd_usage(&cmd_record, "which process? Give -p PID");
-    return -1;
+    const char *clash = show_clash(&o->live.show, true);
+    return clash ? cmd_usage(&cmd_record, "%s", clash) : -1;
 }
 
 static void name_job(struct record_command *o)

@@ -13,7 +13,7 @@ static const char help_text[] =
     "Prometheus exporters, too.\n"
     "\n"
     "      --json           as JSON (gpufeed.report/1, doc/report.schema.json)\n"
-    "      --html FILE      write one self-contained HTML page to FILE\n"
+    "      --html FILE      write one self-contained HTML page to FILE (-: to stdout)\n"
     "      --chains         print the longest wait chains, link by link\n"
     "      --price AMOUNT   what the machine costs per hour\n"
     "      --currency CODE  of the price (default: EUR)\n"
@@ -68,6 +68,9 @@ static int report(int argc, char **argv)
     if (optind == argc)
         return cmd_usage(&cmd_report, "which recording?");
     o.quiet = o.html && !o.json && !o.chains;
+    const char *clash = show_clash(&o, true);
+    if (clash)
+        return cmd_usage(&cmd_report, "%s", clash);
     return show_files(argv + optind, (size_t)(argc - optind), &o);
 }
 

@@ -26,9 +26,9 @@ static const char help_text[] =
     "command's output, input and exit code stay its own; the report goes to stderr.\n"
     "\n"
     "  -o, --output FILE    the recording (default: ./NAME-PID.gpufeed)\n"
-    "      --report FILE    write the report to FILE instead of stderr\n"
+    "      --report FILE    write the report to FILE instead of stderr (-: to stdout)\n"
     "      --json           report as JSON (gpufeed.report/1)\n"
-    "      --html FILE      write an HTML report too\n"
+    "      --html FILE      write an HTML report too (-: to stdout)\n"
     "      --chains         print the longest wait chains instead of the summary\n"
     "      --price AMOUNT   what the machine costs per hour\n"
     "      --currency CODE  of the price (default: EUR)\n"
@@ -102,6 +102,9 @@ static int parse(int argc, char **argv, struct run_options *o)
         return code;
     if (optind >= argc)
         return cmd_usage(&cmd_run, "no command to run; put it after --");
+    const char *clash = show_clash(&o->live.show, false);
+    if (clash)
+        return cmd_usage(&cmd_run, "%s", clash);
     o->argv = argv + optind;
     return -1;
 }
@@ -141,7 +144,12 @@ static void measure_until_end(struct measure *m, struct job *job, struct signals
 
 static void remove_recording(const struct run_options *o)
 {
-    unlink(o->live.path);
+    static const char *const suffixes[] = {"", "-wal", "-shm"};
+    char path[PATH_MAX + 8];
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+        snprintf(path, sizeof(path), "%s%s", o->live.path, suffixes[i]);
+        unlink(path);
+    }
     if (o->folder[0])
         rmdir(o->folder);
 }

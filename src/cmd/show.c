@@ -78,7 +78,7 @@ static int columns(FILE *stream)
 
 struct report_text_options show_text_options(const struct show_options *o, FILE *stream)
 {
-    bool terminal = !o->to && isatty(fileno(stream));
+    bool terminal = (!o->to || show_is_stdout(o->to)) && isatty(fileno(stream));
     const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
     return (struct report_text_options){
         .colour = terminal && !(no_colour && *no_colour) && !(term && !strcmp(term, "dumb")),
@@ -90,7 +90,7 @@ struct report_text_options show_text_options(const struct show_options *o, FILE 
 static void render(const struct report *r, const struct show_options *o, FILE *stream,
                    struct str *out)
 {
-    struct report_text_options to = show_text_options(o, stream);
+    struct report_text_options to = show_text_options(o, show_is_stdout(o->to) ? stdout : stream);
     if (o->json) {
         report_json(r, out);
     } else if (o->chains) {
@@ -131,12 +131,26 @@ static int write_file(const struct str *text, const char *to, struct error *e)
     return rc;
 }
 
+bool show_is_stdout(const char *to)
+{
+    return to && !strcmp(to, "-");
+}
+
+const char *show_clash(const struct show_options *o, bool report_to_stdout)
+{
+    bool taken = o->to ? show_is_stdout(o->to) : report_to_stdout && (o->json || o->chains);
+    return show_is_stdout(o->html) && taken && !o->quiet
+               ? "--html - takes the standard output: write the other report to a file"
+               : NULL;
+}
+
 int show_write(const struct str *text, const char *to, FILE *stream, struct error *e)
 {
     if (text->failed)
         return error_set(e, STATUS_MEMORY, "out of memory writing the report");
-    if (to)
+    if (to && !show_is_stdout(to))
         return write_file(text, to, e);
+    stream = to ? stdout : stream;
     if (fwrite(str_text(text), 1, text->len, stream) != text->len || fflush(stream))
         return error_errno(e, "cannot write the report");
     return STATUS_OK;
@@ -157,7 +171,8 @@ static int show(const struct command *c, struct report *r, const struct show_opt
     struct error e = {0};
     struct str out = {0};
     int rc = STATUS_OK;
-    if (!o->quiet) {
+    bool page_alone = show_is_stdout(o->html) && !o->to && stream == stdout;
+    if (!o->quiet && !page_alone) {
         render(r, o, stream, &out);
         rc = show_write(&out, o->to, stream, &e);
     }

@@ -13,8 +13,8 @@ struct show_options {
     double price; /* per hour; NAN: none */
     const char *currency, *rules;
     bool json, chains;
-    const char *html; /* file for the HTML report; NULL none */
-    const char *to;   /* file for the report; NULL: `stream` */
+    const char *html; /* file for the HTML report, "-": standard output; NULL none */
+    const char *to;   /* file for the report, "-" as above; NULL: `stream` */
     int fail_on;      /* enum severity; -1 never */
     bool quiet;
 };
@@ -58,7 +58,11 @@ int show_exit_code(const struct report *r, int fail_on);
 /* The same of foreign files, each a rank of one job. */
 int show_foreign(const struct command *c, char *const *paths, size_t count,
                  const struct show_options *o, FILE *stream);
-/* Writes text to a file (whole or not at all) or to the stream. */
+/* Is this name of a file the standard output's, "-"? */
+bool show_is_stdout(const char *to);
+/* What is wrong where two reports are to go to the standard output; NULL: nothing. */
+const char *show_clash(const struct show_options *o, bool report_to_stdout);
+/* Writes text to a file (whole or not at all; "-": to the standard output) or, without one, to the stream. */
 int show_write(const struct str *text, const char *to, FILE *stream, struct error *e);
 
 #endif

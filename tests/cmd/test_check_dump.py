@@ -42,6 +42,14 @@ def unpack(archive, to):
     return to
 
 
+def test_a_dump_on_the_standard_output(tmp_path):
+    """Alone: what is found goes to the standard error."""
+    r = gf.gpufeed("check", "--interval", "100ms", "--dump", "-", cwd=tmp_path)
+    assert r.code in (0, 1) and r.err, r
+    (tmp_path / "x.tar").write_bytes(r.raw_out)
+    assert list(unpack(tmp_path / "x.tar", tmp_path / "x").rglob("proc")) and not (tmp_path / "-").exists()
+
+
 def test_round_trip(tmp_path):
     child = job(tmp_path)
     try:

@@ -253,6 +253,25 @@ def page_of(recording, folder, *options):
     return text, Page(text)
 
 
+def test_a_file_called_minus_is_the_standard_output(starving, folder):
+    """Alone on it: two reports cannot both go there, nor can a recording."""
+    page_of(starving, folder)
+    r = gf.gpufeed("report", starving, "--html", "-", cwd=folder)
+    assert r.code == 0 and r.out == (folder / "page.html").read_text(encoding="utf-8"), r
+    r = gf.gpufeed("run", "--simulate", "-o", "r.gpufeed", "--report", "-", "--json", "--", gf.JOBS, "kernels", "3", "10",
+                   cwd=folder)
+    assert r.code == 0 and gf.lawful(r.out)["span_seconds"] > 0, r
+    r = gf.gpufeed("run", "--simulate", "-o", "r.gpufeed", "--html", "-", "--", gf.JOBS, "kernels", "3", "10", cwd=folder)
+    assert r.code == 0 and r.out.startswith("<!doctype html>") and "Verdict: " in r.err, r
+    for argv in (["report", starving, "--html", "-", "--json"], ["report", starving, "--html", "-", "--chains"],
+                 ["run", "--html", "-", "--report", "-", "--", "true"], ["run", "-o", "-", "--", "true"],
+                 ["record", "-p", os.getpid(), "-o", "-"], ["check", "--dump", "-", "--json"],
+                 ["check", "--fix", "--apply", "--journal", "-"]):
+        r = gf.gpufeed(*argv, cwd=folder)
+        assert r.code == 2 and r.out == "" and "standard output" in r.err or "--journal wants a file" in r.err, r
+    assert sorted(os.listdir(folder)) == ["page.html", "r.gpufeed"], "no file is called so"
+
+
 def test_the_page_is_self_contained(starving, folder):
     text, page = page_of(starving, folder, "--price", "28")
     assert page.open == [], "all tags are closed"
