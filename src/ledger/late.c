@@ -213,7 +213,7 @@ void late_tell(struct chain_links *links, const struct late *late, const struct 
         return;
     const struct share *p = &late->did.part[i];
     if (p->cause != CAUSE_NONE)
-        chain_tell_did(links, late->rank, "came late: ", p, names);
+        chain_tell_did(links, late->rank, "had not come yet; meanwhile it ", p, names);
     else
-        chain_tell(links, late->rank, p->ns, "came late: its GPU computed");
+        chain_tell(links, late->rank, p->ns, "had not come yet; meanwhile its GPU computed");
 }

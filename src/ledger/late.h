@@ -23,7 +23,7 @@ struct late {
  * the sum stays. *ret is the rank and what it did, up to the time that stands as late-peer. */
 void late_explain(struct threads *threads, const struct intern *names, const struct gap *gap,
                   struct shares *parts, struct late *ret);
-/* Adds what the rank did most to a chain. */
+/* Adds to a chain what the rank did most meanwhile, which need not be what made it late. */
 void late_tell(struct chain_links *links, const struct late *late, const struct intern *names);
 
 #endif

@@ -86,6 +86,11 @@ static void a_rank_that_sleeps(void **state)
     assert_int_equal(shares_of(&s, CAUSE_NETWORK), 20 * MS);
     assert_int_equal(late.rank->tid, RANK);
     assert_int_equal(shares_of(&late.did, CAUSE_SLEEP), 80 * MS);
+    /* true of the time that was looked at; why it is late need not lie in it */
+    struct chain_links links = {.count = 0};
+    late_tell(&links, &late, &names);
+    assert_int_equal(links.count, 1);
+    assert_string_equal(links.link[0].did, "had not come yet; meanwhile it slept for 80 ms");
 }
 
 /* It synchronises with its device, works, and has no core; and its late-peer share does not shrink. */
