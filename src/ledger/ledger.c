@@ -236,15 +236,21 @@ static void book(struct ledger *l, int64_t until, bool last)
     }
 }
 
+int64_t ledger_booked(const struct ledger *l)
+{
+    int64_t least = INT64_MAX;
+    for (int i = 0; i < LEDGER_DEVICES_MAX; i++)
+        if (l->device[i] && l->device[i]->account.at != INT64_MIN &&
+            l->device[i]->account.at < least)
+            least = l->device[i]->account.at;
+    return least;
+}
+
 /* What was booked needs no history; what is still open needs all since it began. */
 static void trim(struct ledger *l, int64_t until)
 {
-    int64_t open = until;
-    for (int i = 0; i < LEDGER_DEVICES_MAX; i++)
-        if (l->device[i] && l->device[i]->account.at != INT64_MIN &&
-            l->device[i]->account.at < open)
-            open = l->device[i]->account.at;
-    threads_trim(&l->threads, open - MEMORY_NS);
+    int64_t booked = ledger_booked(l);
+    threads_trim(&l->threads, (booked < until ? booked : until) - MEMORY_NS);
     l->trimmed = until;
 }
 

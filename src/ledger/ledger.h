@@ -50,6 +50,9 @@ void ledger_finish(struct ledger *l, int64_t t);
 
 /* The span so far: false while no device was taken. */
 bool ledger_span(const struct ledger *l, int64_t *t0, int64_t *t1);
+/* Up to when all of every device is in rows: a wait that goes on is in none yet. INT64_MAX: nothing was
+ * taken. */
+int64_t ledger_booked(const struct ledger *l);
 /* Events lost for want of memory or because they came too late. */
 uint64_t ledger_lost(const struct ledger *l);
 /* Writes what was learnt of loader, storage, copies, launches and checkpoints (doc/facts.md). */

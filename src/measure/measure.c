@@ -17,7 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define COMMIT_NS (500 * NS_PER_MS)
 /* The sources tell their facts for the first time after this. */
 #define FACTS_NS (2 * NS_PER_S)
 #define SAMPLE_NS (1 * NS_PER_S)

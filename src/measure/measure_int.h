@@ -10,6 +10,7 @@
 #include "measure/measure.h"
 
 #include "base/map.h"
+#include "base/unit.h"
 #include "ledger/ledger.h"
 #include "measure/driver.h"
 #include "measure/watcher.h"
@@ -19,6 +20,8 @@
 #include "sense/sources.h"
 
 #include <limits.h>
+
+#define COMMIT_NS (500 * NS_PER_MS) /* between two commits */
 
 struct measure {
     struct measure_options o;
@@ -46,8 +49,9 @@ struct measure {
     uint32_t root;      /* the job's first process */
     bool attached;      /* calls are seen from outside: one made-up device */
     struct driver_looks looks;
-    const char *blind; /* why devices are not seen at all; NULL: they are */
-    int status;        /* of the recording: the first failure */
+    bool python, torch; /* a process that holds a device is an interpreter of Python; has PyTorch */
+    const char *blind;  /* why devices are not seen at all; NULL: they are */
+    int status;         /* of the recording: the first failure */
     struct error error;
 };
 

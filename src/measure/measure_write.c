@@ -4,6 +4,7 @@
 #include "base/rootfs.h"
 #include "base/str.h"
 #include "base/unit.h"
+#include "sense/process.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,33 @@ void measure_note(struct measure *m, const char *line)
     measure_check(m, record_note(m->record, line, &m->error));
 }
 
+static bool is_python(const char *file)
+{
+    return !strncmp(file, "python", 6) || !strncmp(file, "libpython", 9);
+}
+
+static bool is_torch(const char *file)
+{
+    return !strncmp(file, "libtorch", 8);
+}
+
+/* What kind of program takes a device, so that advice is in its words. Where its maps cannot be read they
+ * do not show the driver either, and nothing is known. */
+static void tell_program(struct measure *m, uint32_t pid)
+{
+    char path[PATH_MAX];
+    if (!process_maps(pid, process_is_libcuda, path, sizeof(path)))
+        return;
+    m->python = m->python || process_maps(pid, is_python, path, sizeof(path));
+    m->torch = m->torch || process_maps(pid, is_torch, path, sizeof(path));
+    const struct fact facts[] = {
+        {"job", "", "python", NULL, m->python, "1", "/proc/PID/maps"},
+        {"job", "", "torch", NULL, m->torch, "1", "/proc/PID/maps"},
+    };
+    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+        measure_check(m, record_fact(m->record, &facts[i], &m->error));
+}
+
 void measure_name_workload(struct measure *m, uint32_t pid)
 {
     char path[64], text[400];
@@ -37,6 +65,7 @@ void measure_name_workload(struct measure *m, uint32_t pid)
                 line.data[i] = ' ';
         snprintf(text, sizeof(text), "%.360s (%u)", str_text(&line), pid);
         map_put(&m->workloads, pid, 1);
+        tell_program(m, pid);
         measure_check(m, record_workload(m->record, pid, text, &m->error));
     }
     str_clear(&line);
@@ -125,6 +154,16 @@ static void write_sources(struct measure *m, int64_t now)
         m->tell_every * FACTS_TIMES < FACTS_NS_MAX ? m->tell_every * FACTS_TIMES : FACTS_NS_MAX;
 }
 
+/* What a kill from now on may cost: what is not booked yet, and what comes until the next commit. */
+static void write_behind(struct measure *m)
+{
+    int64_t booked = ledger_booked(m->ledger);
+    if (booked != INT64_MAX)
+        measure_check(m,
+                      record_behind(m->record, measure_now() - booked + COMMIT_NS + MEASURE_TICK_NS,
+                                    &m->error));
+}
+
 void measure_commit(struct measure *m)
 {
     int64_t t0, t1;
@@ -138,6 +177,7 @@ void measure_commit(struct measure *m)
     }
     if (ledger_span(m->ledger, &t0, &t1))
         measure_check(m, record_span(m->record, t0, 0, &m->error));
+    write_behind(m);
     measure_check(m, record_commit(m->record, &m->error));
 }
 

@@ -74,11 +74,9 @@ static int set_meta(struct report *r, struct fill_meta *m, const char *key, sqli
     const struct {
         const char *key;
         int64_t *to;
-    } ints[] = {{"start_ns", &m->start_ns},
-                {"window_ns", &m->window_ns},
-                {"span_t0", &m->span_t0},
-                {"span_t1", &m->span_t1},
-                {"start_unix_ns", &r->start_unix_ns}};
+    } ints[] = {{"start_ns", &m->start_ns},   {"window_ns", &m->window_ns},
+                {"span_t0", &m->span_t0},     {"span_t1", &m->span_t1},
+                {"behind_ns", &m->behind_ns}, {"start_unix_ns", &r->start_unix_ns}};
     const struct {
         const char *key;
         char **to;
@@ -109,6 +107,23 @@ static int set_meta(struct report *r, struct fill_meta *m, const char *key, sqli
     return 0;
 }
 
+/* What became of the end, and how much of it there may be. */
+static int cut_short(struct recording *db, struct report *r, const struct fill_meta *m,
+                     struct error *e)
+{
+    char buf[32];
+    struct str text = {0};
+    str_add(&text, "gpufeed was killed, or had no space left, before the job ended: ");
+    if (m->behind_ns > 0)
+        str_addf(&text, "up to about %s before that are missing",
+                 unit_format_ns(buf, sizeof(buf), m->behind_ns));
+    else
+        str_add(&text, "up to about 2 s before that are missing, and a wait that was going on");
+    r->cut_short = text.failed ? NULL : mem_strdup(str_text(&text));
+    str_clear(&text);
+    return r->cut_short ? STATUS_OK : fill_no_memory(db, e);
+}
+
 int fill_meta(struct recording *db, struct report *r, struct fill_meta *ret, struct error *e)
 {
     sqlite3_stmt *s AUTOFINAL = NULL;
@@ -123,11 +138,7 @@ int fill_meta(struct recording *db, struct report *r, struct fill_meta *ret, str
     }
     if (rc != SQLITE_DONE)
         return recording_error(db, e, "reading it");
-    if (ret->finished)
-        return STATUS_OK;
-    r->cut_short = mem_strdup("the recording is cut short: gpufeed was killed, or had no space "
-                              "left, before the job ended; all up to then is here");
-    return r->cut_short ? STATUS_OK : fill_no_memory(db, e);
+    return ret->finished ? STATUS_OK : cut_short(db, r, ret, e);
 }
 
 int fill_chains(struct recording *db, const struct fill_meta *m, struct report *r, struct error *e)

@@ -13,6 +13,7 @@
 struct fill_meta {
     int64_t start_ns, window_ns;
     int64_t span_t0, span_t1; /* 0: not known */
+    int64_t behind_ns;        /* what a kill may have cost at most; 0: not known */
     bool finished;
 };
 

@@ -360,3 +360,8 @@ int record_span(struct record *r, int64_t t0, int64_t t1, struct error *e)
         return r->broken.status;
     return writer_meta_int(r, "span_t1", t1, e);
 }
+
+int record_behind(struct record *r, int64_t ns, struct error *e)
+{
+    return writer_meta_int(r, "behind_ns", ns, e);
+}

@@ -115,6 +115,38 @@ static const char setup_sql[] = "PRAGMA locking_mode = EXCLUSIVE;"
                                 "PRAGMA temp_store = MEMORY;"
                                 "PRAGMA cache_size = -512;";
 
+/*
+ * After a kill SQLite reads file and log, for which it wants an index beside them; where it may not make one
+ * (another user's folder) an empty one that is there will do: it then keeps its own in memory
+ * (https://www.sqlite.org/wal.html#readonly, walBeginShmUnreliable). gpufeed itself needs none.
+ */
+#define INDEX_SUFFIX "-shm"
+
+static void make_index(struct record *r)
+{
+    struct str name = {0};
+    str_addf(&name, "%s" INDEX_SUFFIX, r->path);
+    int fd =
+        name.failed ? -1 : open(str_text(&name), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    r->indexed = fd >= 0;
+    if (fd >= 0)
+        close(fd);
+    str_clear(&name);
+}
+
+/* Only an empty one is still ours. */
+static void remove_index(struct record *r)
+{
+    struct str name = {0};
+    struct stat st;
+    str_addf(&name, "%s" INDEX_SUFFIX, r->path);
+    if (r->indexed && !name.failed && lstat(str_text(&name), &st) == 0 && S_ISREG(st.st_mode) &&
+        !st.st_size)
+        unlink(str_text(&name));
+    r->indexed = false;
+    str_clear(&name);
+}
+
 static int set_up(struct record *r, const struct record_meta *meta, struct error *e)
 {
     struct str sql = {0};
@@ -192,12 +224,16 @@ int record_create(const char *path, const struct record_meta *meta, struct recor
         status = remove_beside(path, "-wal", e);
     if (!status)
         status = remove_beside(path, "-journal", e);
+    if (!status)
+        status = remove_beside(path, INDEX_SUFFIX, e);
     if (status || !may_write(path, &status, e))
         return status;
     status = create_file(path, meta, ret, e);
     if (status) {
         unlink(path);
         remove_beside(path, "-wal", NULL);
+    } else {
+        make_index(*ret);
     }
     return status;
 }
@@ -252,6 +288,7 @@ int record_finish(struct record *r, const struct record_end *end, struct error *
         sqlite3_finalize(r->insert[i]);
         r->insert[i] = NULL;
     }
+    remove_index(r);
     if (record_moved(r))
         return STATUS_OK;
     return writer_exec(r, "PRAGMA journal_mode = DELETE", "finishing the recording", e);

@@ -95,6 +95,9 @@ int record_deliveries(struct record *r, const void *chunk, size_t bytes, struct 
  * recording's clock. May be set again; t1 = 0 while the end is not known. */
 int record_span(struct record *r, int64_t t0, int64_t t1, struct error *e);
 
+/* How much of the job before a kill may not be in the file, from this commit to the next. */
+int record_behind(struct record *r, int64_t ns, struct error *e);
+
 int record_commit(struct record *r, struct error *e);
 
 /* Is its file no longer what is found under its name: moved, removed, with its folder or alone? */

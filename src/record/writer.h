@@ -52,6 +52,7 @@ struct record {
     size_t delivery_bytes; /* of the chunks in the file */
     struct error broken;   /* the first failure; status OK while all is well */
     bool in_transaction;
+    bool indexed; /* an empty index lies beside the file */
 };
 
 /* Keeps and returns the first failure, taken from db. */

@@ -213,6 +213,37 @@ def killed_in_the_middle(folder, number, after):
     return at, log, killed, late, rings
 
 
+def said_missing(text):
+    """Seconds that a recording cut short says may be missing."""
+    said = re.search(r"up to about ([\d.]+) (ms|s) before that are missing", re.sub(r"\s+", " ", text))
+    assert said, text
+    return float(said[1]) / (1000 if said[2] == "ms" else 1)
+
+
+def test_killed_in_a_long_wait(folder):
+    """A wait is booked at its end: one that goes on is missing, however long it is, and that is told."""
+    at = folder / "r.gpufeed"
+    child = gf.start(gf.GPUFEED, "run", "--simulate", "-o", at, "--", gf.JOBS, "until", folder / "over", "5",
+                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    job = gf.wait_for(lambda: gf.children(child.pid))[0]
+    rings = None
+    try:
+        gf.await_span(at, 0.3)
+        rings = gf.ring_folder(job)
+        os.kill(job, signal.SIGSTOP)
+        stopped = time.monotonic()
+        gf.wait_for(lambda: said_missing(gf.gpufeed("report", at).out) > 4)
+        waited = time.monotonic() - stopped
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+        assert said_missing(gf.gpufeed("report", at).out) > 4 and waited > 2
+    finally:
+        gf.kill_group(child)
+        os.kill(job, signal.SIGKILL)
+        if rings:
+            shutil.rmtree(rings, ignore_errors=True)
+
+
 def test_killed_gpufeed_costs_two_seconds_and_no_job(folder):
     """At several moments, since what is lost depends on when the last commit was."""
     moments = (1.8, 2.05, 2.3, 2.55)
@@ -227,10 +258,12 @@ def test_killed_gpufeed_costs_two_seconds_and_no_job(folder):
 
         assert cut.code == 0 and "cut short" in cut.out, cut
         j = gf.report(at)
-        assert "cut short" in json.dumps(j), "the JSON says so too"
+        missing = said_missing(cut.out)
+        assert gf.evidence(j, "cut_short")[0] in re.sub(r"\s+", " ", cut.out), "the JSON says so too"
         assert j["span_seconds"] >= after, "what had been committed is there"
         lost = (killed - told["started_ns"]) / 1e9 - j["span_seconds"]
         assert lost <= 2 + late, f"{lost:.2f} s are lost, and for {late:.2f} s there was no core"
+        assert lost <= missing + late + 0.05, f"{lost:.2f} s are lost, {missing} s are said to be"
         assert gf.seconds(j, "compute") > 0, j
         assert len(known(j)) == 2, "what was known by then is written, too"
 

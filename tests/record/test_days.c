@@ -110,6 +110,29 @@ static void test_killed(void **state)
     }
 }
 
+/* The rows of the ledger, as sqlite3 -readonly sees them; -1: it does not open the file. */
+static int rows_for_sqlite(void)
+{
+    sqlite3 *db;
+    sqlite3_stmt *s = NULL;
+    int rows = -1;
+    if (!sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) &&
+        !sqlite3_prepare_v2(db, "SELECT count(*) FROM ledger_row", -1, &s, NULL) &&
+        sqlite3_step(s) == SQLITE_ROW)
+        rows = sqlite3_column_int(s, 0);
+    sqlite3_finalize(s);
+    sqlite3_close(db);
+    return rows;
+}
+
+static off_t size_beside(const char *suffix)
+{
+    char beside[192];
+    struct stat st;
+    snprintf(beside, sizeof(beside), "%s%s", path, suffix);
+    return stat(beside, &st) ? -1 : st.st_size;
+}
+
 /* A folder that cannot be written to: read as a user without rights, where we are root. */
 static void test_killed_read_only(void **state)
 {
@@ -120,11 +143,12 @@ static void test_killed_read_only(void **state)
         struct report r;
         if (geteuid() == 0 && (setgid(65534) || setuid(65534)))
             _exit(2);
-        char beside[192];
-        snprintf(beside, sizeof(beside), "%s-shm", path);
+        off_t index = size_beside("-shm");
         if (record_report(path, &options, &r, NULL) || !r.cut_short)
             _exit(3);
-        _exit(access(beside, F_OK) == 0 ? 4 : 0);
+        if (size_beside("-shm") != index)
+            _exit(4);
+        _exit(rows_for_sqlite() >= 40 ? 0 : 5);
     }
     int status;
     char wal[192];
@@ -136,6 +160,33 @@ static void test_killed_read_only(void **state)
     assert_int_equal(stat(wal, &st), 0);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* What lies beside a recording while it is written goes when it is whole. */
+static void test_alone_at_the_end(void **state)
+{
+    struct record *w = sample_begin(path);
+    assert_int_equal(size_beside("-shm"), 0);
+    sample_finish(w);
+    record_close(w);
+    assert_int_equal(size_beside("-shm"), -1);
+    assert_int_equal(size_beside("-wal"), -1);
+}
+
+/* How much a kill may have cost is told as the writer knew it. */
+static void test_what_a_kill_costs(void **state)
+{
+    struct report r;
+    struct record *w = sample_begin(path);
+    assert_int_equal(record_report(path, &options, &r, NULL), STATUS_OK);
+    assert_non_null(strstr(r.cut_short, "a wait that was going on"));
+    report_clear(&r);
+    assert_int_equal(record_behind(w, 31 * NS_PER_S + 40 * NS_PER_MS, NULL), STATUS_OK);
+    assert_int_equal(record_commit(w, NULL), STATUS_OK);
+    record_close(w);
+    assert_int_equal(record_report(path, &options, &r, NULL), STATUS_OK);
+    assert_non_null(strstr(r.cut_short, "up to about 31.0 s before that are missing"));
+    report_clear(&r);
 }
 
 /* A recording that is being written can be read, and reading does not disturb the writer. */
@@ -323,6 +374,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_killed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_killed_read_only, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_alone_at_the_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_a_kill_costs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_live, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_disk_full, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_disk_full_at_once, set_up, tear_down),
