@@ -8,7 +8,7 @@ import sys
 KEYS = ("id", "severity", "title", "why", "fix", "scenario", "source")
 # Rules of data/check: on facts alone, for machines and jobs that have not been recorded.
 CHECK_KEYS = ("id", "for", "severity", "title", "why", "fix", "source", "needs")
-OPTIONAL = ("apply",)
+OPTIONAL = ("apply", "first")
 NEED = r"[a-z_]+(?:/[a-z_]+)?/[a-z_0-9]+"
 SCENARIO = r"none|pinned|persistent|away (?:[a-z-]+|\{\w+\})|workers \+\S+|prefetch \S+"
 
@@ -42,6 +42,16 @@ def check_needs(path, keys):
             sys.exit(f"{path}: needs {need!r}, want KIND/NAME or KIND/NAME|KIND/NAME")
 
 
+def check_first(path, keys, text):
+    """A rule that may lead the list says what the verdict is to call for: 'Fix storage'."""
+    report = "report" in keys.get("for", "report")
+    loud = keys["severity"] != "info" or "'warning'" in text or "'critical'" in text
+    if report and loud and "first" not in keys:
+        sys.exit(f"{path}: no first in its head")
+    if "first" in keys and not re.fullmatch(r"[A-Z].*[^.]", keys["first"]):
+        sys.exit(f"{path}: first {keys['first']!r}")
+
+
 def check(path, text, causes):
     keys = head(path, text)
     wanted = CHECK_KEYS if "for" in keys else KEYS
@@ -52,6 +62,7 @@ def check(path, text, causes):
         sys.exit(f"{path}: its id is {keys['id']!r}")
     if keys["severity"] not in ("info", "warning", "critical"):
         sys.exit(f"{path}: severity {keys['severity']!r}")
+    check_first(path, keys, text)
     if "for" in keys:
         return check_needs(path, keys)
     if not re.fullmatch(SCENARIO, keys["scenario"]):

@@ -2,8 +2,9 @@
 -- id: atime-strict
 -- for: check
 -- severity: warning
--- title: {resource} writes the time of each read ({flags})
--- why: Each file that is read is written too: a data set of many small files becomes as many small writes.
+-- title: {resource} updates the access time of every file that is read ({flags})
+-- why: Every read of a file becomes a write too: a data set of many small files becomes as many
+--   small writes.
 -- fix: mount -o remount,noatime {point}, and noatime in /etc/fstab.
 -- needs: data/named mount/flags
 -- apply: atime {point} noatime

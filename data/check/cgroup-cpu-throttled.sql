@@ -2,10 +2,11 @@
 -- id: cgroup-cpu-throttled
 -- for: check
 -- severity: warning
--- title: The job was held back {held_back} of CPU time by its quota of {quota} cores
--- why: A group that has used its quota stops until the next period of 100 ms: loader workers, and the
---   threads that launch kernels too.
--- fix: Raise the CPU limit of the container or the job, or take it away where the node is not shared.
+-- title: The job lost {held_back} of CPU time to its quota of {quota} cores
+-- why: A group that has used its quota stops until the next period of 100 ms: loader workers, and
+--   the threads that launch kernels too.
+-- fix: Raise the CPU limit of the container or the job, or take it away where the node is not
+--   shared.
 -- needs: job/cgroup_quota_cores job/throttled_seconds
 -- source: Linux Documentation/admin-guide/cgroup-v2.rst (cpu.stat: throttled_usec, summed over the
 --   cores of the group); scheduler/sched-bwc.rst

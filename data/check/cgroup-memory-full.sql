@@ -2,11 +2,11 @@
 -- id: cgroup-memory-full
 -- for: check
 -- severity: warning
--- title: The job's control group holds {used} of the {limit} that it may
--- why: The page cache of what the job reads counts too: data is thrown out before the next epoch, and at
---   the limit the kernel ends a process.
--- fix: Raise the memory limit of the container or job (docker --memory, Kubernetes resources.limits.memory,
---   Slurm --mem), or use fewer workers.
+-- title: The job's control group uses {used} of its limit of {limit}
+-- why: The page cache of what the job reads counts too: data is evicted before the next epoch, and
+--   at the limit the kernel kills a process.
+-- fix: Raise the memory limit of the container or job (docker --memory, Kubernetes
+--   resources.limits.memory, Slurm --mem), or use fewer workers.
 -- needs: memory/cgroup_limit memory/cgroup_used_peak memory/refault_rate
 -- source: Linux Documentation/admin-guide/cgroup-v2.rst (memory.max)
 SELECT u.number AS "used [bytes] @cgroup", l.number AS "limit [bytes] @cgroup", r.number AS "read again [bytes/s] @/proc/vmstat",

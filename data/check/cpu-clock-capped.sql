@@ -2,10 +2,10 @@
 -- id: cpu-clock-capped
 -- for: check
 -- severity: warning
--- title: The cores may run at {_now} MHz at most, and could at {_could} MHz
--- why: Somebody has lowered the highest clock; all work on the CPU is that much slower.
--- fix: cpupower frequency-set -u {_could}MHz; look for what lowers it (tuned profile, power capping in the
---   firmware).
+-- title: The cores are capped at {_now} MHz and could run at {_could} MHz
+-- why: The maximum clock has been lowered; all work on the CPU is that much slower.
+-- fix: cpupower frequency-set -u {_could}MHz; look for what lowers it (tuned profile, power
+--   capping in the firmware).
 -- needs: cpu/clock_allowed cpu/clock_max
 -- source: Linux Documentation/admin-guide/pm/cpufreq.rst (scaling_max_freq)
 SELECT a.number AS "clock allowed [Hz] @/sys/devices/system/cpu", m.number AS "clock possible [Hz] @/sys/devices/system/cpu",

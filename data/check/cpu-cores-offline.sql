@@ -2,8 +2,8 @@
 -- id: cpu-cores-offline
 -- for: check
 -- severity: warning
--- title: {online} of {present} cores are on
--- why: Cores that are off do no work for loaders.
+-- title: Only {online} of {present} cores are online
+-- why: Cores that are offline do no work for the loaders.
 -- fix: echo 1 | tee /sys/devices/system/cpu/cpu*/online; if they were turned off to switch off
 --   hyper-threading, do that by /sys/devices/system/cpu/smt/control.
 -- needs: cpu/cores_online cpu/cores_present

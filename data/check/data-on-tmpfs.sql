@@ -2,9 +2,9 @@
 -- id: data-on-tmpfs
 -- for: check
 -- severity: warning
--- title: The data lies in memory (tmpfs at {point}), and only {available} of memory are left
--- why: What a tmpfs holds cannot be page cache nor memory of the loader workers, and it is written to swap
---   when memory runs short.
+-- title: The data lies in memory (tmpfs at {point}), and only {available} of memory is left
+-- why: What a tmpfs holds is lost to the page cache and to the loader workers, and is written to
+--   swap when memory runs short.
 -- fix: Put the data on a local disk: read once, it stays in the page cache where there is room.
 -- needs: data/named mount/fstype memory/available
 -- source: Linux Documentation/filesystems/tmpfs.rst

@@ -3,7 +3,7 @@
 -- for: check
 -- severity: warning
 -- title: The disk {disk} was busy {busy} of the time before the job reads from it
--- why: Something else uses the disk; the job gets what is left.
+-- why: Something else uses the disk, and the job gets what is left.
 -- fix: Find it: iotop -oPa, or pidstat -d 1.
 -- needs: disk/busy_share
 -- source: Linux Documentation/admin-guide/iostats.rst

@@ -2,10 +2,11 @@
 -- id: disk-read-ahead-small
 -- for: check
 -- severity: warning
--- title: The disk {disk}, where the data lies, is read ahead by only {read_ahead}
--- why: A sequential reader waits for the disk at each step; 128 KiB is what the kernel sets, and large
---   files read from RAIDs and network disks gain from 4 MiB.
--- fix: blockdev --setra 8192 /dev/{disk} (sectors of 512 bytes: 4 MiB); for good by a udev rule that sets queue/read_ahead_kb to 4096.
+-- title: The read-ahead of disk {disk}, where the data lies, is only {read_ahead}
+-- why: A sequential reader waits for the disk at each step; 128 KiB is what the kernel sets, and
+--   large files read from RAIDs and network disks gain from 4 MiB.
+-- fix: blockdev --setra 8192 /dev/{disk} (sectors of 512 bytes: 4 MiB); for good by a udev rule
+--   that sets queue/read_ahead_kb to 4096.
 -- needs: data/named mount/resource disk/read_ahead
 -- apply: sysfs /sys/block/{disk}/queue/read_ahead_kb 4096
 -- source: Linux Documentation/ABI/stable/sysfs-block (queue/read_ahead_kb); blockdev(8)

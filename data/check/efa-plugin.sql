@@ -2,11 +2,12 @@
 -- id: efa-plugin
 -- for: check
 -- severity: warning
--- title: {devices} EFA devices, and NCCL {_what}
--- why: NCCL uses EFA only through the plugin aws-ofi-nccl and libfabric's provider efa; without them
---   it goes over TCP.
--- fix: Install the EFA installer and aws-ofi-nccl in the image (libnccl-net.so in LD_LIBRARY_PATH),
---   and unset FI_PROVIDER or set it to efa. The log then says "NET/OFI Selected provider is efa".
+-- title: {devices} EFA devices, but NCCL {_what}
+-- why: NCCL uses EFA only through the plugin aws-ofi-nccl and libfabric's provider efa; without
+--   them it goes over TCP.
+-- fix: Install the EFA installer and aws-ofi-nccl in the image (libnccl-net.so in
+--   LD_LIBRARY_PATH), and unset FI_PROVIDER or set it to efa. The log then says "NET/OFI Selected
+--   provider is efa".
 -- needs: ib/driver library/loaded|env/value|nccl/host/network
 -- source: aws-ofi-nccl documentation
 SELECT count(DISTINCT d.subject) AS "devices [count] @/sys/class/infiniband", n.text AS "NCCL @/proc/PID/maps", f.value AS "FI_PROVIDER @environment",

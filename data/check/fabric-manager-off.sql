@@ -2,7 +2,7 @@
 -- id: fabric-manager-off
 -- for: check
 -- severity: critical
--- title: {nvswitches} NVSwitches, and nvidia-fabricmanager does not run
+-- title: {nvswitches} NVSwitches, but nvidia-fabricmanager is not running
 -- why: Without it the switches route nothing: CUDA fails with error 802, or GPUs talk over PCIe.
 -- fix: systemctl enable --now nvidia-fabricmanager; it must have the driver's version, {driver}.
 -- needs: service/running gpu/nvswitches|pci/class

@@ -3,8 +3,8 @@
 -- for: check
 -- severity: info
 -- title: Persistence mode is off on {n} GPUs
--- why: When the last program ends the driver puts the GPU down, and the next one waits for seconds;
---   settings such as clocks are lost.
+-- why: When the last program ends the driver shuts the GPU down, and the next program waits for
+--   seconds; settings such as clocks are lost.
 -- fix: systemctl enable --now nvidia-persistenced (or nvidia-smi -pm 1 until the next boot).
 -- needs: gpu/persistence
 -- source: NVIDIA driver README: nvidia-persistenced

@@ -2,10 +2,10 @@
 -- id: gpu-p2p-off
 -- for: check
 -- severity: warning
--- title: GPU {index} can read {reachable} of {others} other GPUs directly
--- why: Without P2P each transfer between two GPUs is copied through the host's memory.
--- fix: See nvidia-smi topo -p2p r: in a virtual machine P2P must be passed through, on bare metal ACS
---   and the IOMMU stand in the way most often.
+-- title: GPU {index} can directly access only {reachable} of {others} other GPUs
+-- why: Without P2P every transfer between two GPUs is copied through host memory.
+-- fix: See nvidia-smi topo -p2p r. In a virtual machine P2P must be passed through; on bare metal
+--   ACS and the IOMMU are the usual obstacles.
 -- needs: gpu/p2p_ok
 -- source: NVIDIA NVML API: nvmlDeviceGetP2PStatus
 SELECT coalesce(number, 0) AS "index [count]", uuid AS "GPU @nvml", p2p_ok AS "reachable [count]", p2p_peers AS "others [count]", nvlinks_active AS "NVLinks up [count]"

@@ -3,7 +3,7 @@
 -- for: check
 -- severity: warning
 -- title: GPU {index} runs at {clock}, the others at {others}
--- why: All are busy, and this one is slower: in a collective they wait for it.
+-- why: All of them are busy, and this one is slower: in a collective the others wait for it.
 -- fix: Compare nvidia-smi -q -d CLOCK,PERFORMANCE -i {index} with another one: application clocks
 --   (nvidia-smi -rac), a power limit (nvidia-smi -pl), heat.
 -- needs: gpu/sm_clock_mean gpu/utilisation_nvml

@@ -2,8 +2,8 @@
 -- id: hugepages-idle
 -- for: check
 -- severity: warning
--- title: {free} of memory are set aside for huge pages that nobody uses
--- why: Neither programs nor the page cache get this memory.
+-- title: {free} of memory is reserved for huge pages that nobody uses
+-- why: Neither programs nor the page cache can use this memory.
 -- fix: Lower vm.nr_hugepages to what is used, or to 0: sysctl vm.nr_hugepages=0.
 -- needs: memory/hugepages_total memory/total
 -- source: Linux Documentation/admin-guide/mm/hugetlbpage.rst

@@ -2,9 +2,9 @@
 -- id: ib-errors
 -- for: check
 -- severity: warning
--- title: {port} counts {errors} transmission errors in the interval looked at
--- why: Symbol and receive errors come of a bad cable, a dirty connector or a failing transceiver; each
---   costs a retransmission.
+-- title: {port} counted {errors} transmission errors while it was watched
+-- why: Symbol and receive errors come from a bad cable, a dirty connector or a failing
+--   transceiver; each costs a retransmission.
 -- fix: Clean or replace cable and transceiver: mlxlink -d {_device} -c -e shows the signal; then
 --   perfquery -x.
 -- needs: ib_port/symbol_error_rise|ib_port/port_rcv_errors_rise

@@ -2,12 +2,13 @@
 -- id: ib-link-degraded
 -- for: check
 -- severity: warning
--- title: {port} runs at {rate} ({speed}), its kind at {best}
+-- title: {port} runs at {rate} ({speed}), other ports of its kind at {best}
 -- why: A collective is as slow as its slowest link.
--- fix: Reseat or replace the cable; mlxlink -d {_device} shows the speeds that each end allows. Then
---   reset the port.
+-- fix: Reseat or replace the cable; mlxlink -d {_device} shows the speeds that each end allows.
+--   Then reset the port.
 -- needs: ib_port/rate
--- source: Linux Documentation/ABI/stable/sysfs-class-infiniband: rate; stas00/ml-engineering, network
+-- source: Linux Documentation/ABI/stable/sysfs-class-infiniband: rate; stas00/ml-engineering,
+--   network
 SELECT p.subject AS "port @/sys/class/infiniband", p.rate AS "rate [bit/s]", CAST(p.width AS INTEGER) || 'X ' || p.speed AS "speed", t.best AS "best [bit/s]",
        p.device AS "_device"
 FROM ib_port p LEFT JOIN fact h ON h.kind = 'ib' AND h.subject = p.device AND h.name = 'hca'

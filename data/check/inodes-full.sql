@@ -2,11 +2,11 @@
 -- id: inodes-full
 -- for: check
 -- severity: warning
--- title: {point} has room for {files} more files only
--- why: A file system without inodes refuses new files while it has bytes to give; data sets of small files
---   need millions.
--- fix: Remove files, or make the file system anew with more inodes (mkfs.ext4 -T small; xfs has no such
---   limit).
+-- title: {point} has room for only {files} more files
+-- why: A file system without inodes refuses new files while it has bytes to give; data sets of
+--   small files need millions.
+-- fix: Remove files, or make the file system anew with more inodes (mkfs.ext4 -T small; xfs has no
+--   such limit).
 -- needs: mount/files mount/files_free
 -- source: mkfs.ext4(8) (-i, -T)
 SELECT f.subject AS "point", f.number AS "files [count] @statfs", s.number AS "files in all [count] @statfs", t.text AS "file system"

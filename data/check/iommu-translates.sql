@@ -3,10 +3,10 @@
 -- for: check
 -- severity: warning
 -- title: The IOMMU translates the addresses of {n} GPUs and NICs
--- why: Each transfer between devices goes through the CPU's IOMMU instead of straight across: P2P and
---   GPUDirect RDMA are slow, or fail.
--- fix: Boot with iommu=pt (in GRUB_CMDLINE_LINUX, then update-grub), or turn the IOMMU off in the BIOS
---   where no virtual machines run.
+-- why: Every transfer between devices goes through the CPU's IOMMU instead of straight across: P2P
+--   and GPUDirect RDMA are slow, or fail.
+-- fix: Boot with iommu=pt (in GRUB_CMDLINE_LINUX, then update-grub), or turn the IOMMU off in the
+--   BIOS where no virtual machines run.
 -- needs: pci/iommu kernel/hypervisor
 -- source: NCCL user guide, Troubleshooting: PCI access control services, IOMMU; Linux
 --   Documentation/admin-guide/kernel-parameters.txt

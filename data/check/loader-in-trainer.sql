@@ -3,9 +3,9 @@
 -- for: check
 -- severity: info
 -- title: The training process itself reads {rate} and has no loader workers
--- why: Where it does so between two steps the GPU waits for it.
--- fix: If this is the data of a DataLoader, give it num_workers of at least 4; a checkpoint or a model that
---   is being loaded is no fault.
+-- why: If it does so between two steps, the GPU waits for it.
+-- fix: If this is the data of a DataLoader, give it num_workers of at least 4; a checkpoint or a
+--   model that is being loaded is no fault.
 -- needs: job/trainer_read_rate job/loader_workers job/torch
 -- source: PyTorch documentation, torch.utils.data (single- and multi-process data loading)
 SELECT r.number AS "rate [bytes/s] @/proc/PID/io", w.number AS "loader workers [count] @/proc/PID",

@@ -2,11 +2,11 @@
 -- id: memory-nearly-full
 -- for: check
 -- severity: warning
--- title: Only {available} of {total} memory are available
--- why: The page cache, which keeps the data of the next epoch, has given way already; soon the kernel stops
---   programs to make room.
--- fix: Find what holds it (ps -eo rss,pid,comm --sort=-rss; du -sh /dev/shm), or use fewer loader workers
---   or a shorter prefetch.
+-- title: Only {available} of {total} of memory is available
+-- why: The page cache, which keeps the data for the next epoch, has been squeezed out already;
+--   soon the kernel kills programs to make room.
+-- fix: Find what holds it (ps -eo rss,pid,comm --sort=-rss; du -sh /dev/shm), or use fewer loader
+--   workers or a shorter prefetch.
 -- needs: memory/total memory/available
 -- source: proc_meminfo(5) (MemAvailable)
 SELECT a.number AS "available [bytes] @/proc/meminfo", t.number AS "total [bytes] @/proc/meminfo",

@@ -2,10 +2,10 @@
 -- id: memory-swapping
 -- for: check
 -- severity: warning
--- title: The machine swaps: {swapped_in} in, {swapped_out} out
+-- title: The machine is swapping: {swapped_in} in, {swapped_out} out
 -- why: Pages of programs are read back from swap while they run; every such read stops a thread.
--- fix: Find what holds the memory (ps -eo rss,pid,comm --sort=-rss) and end or limit it; give a job that
---   needs more a larger machine. swapoff -a once enough memory is free.
+-- fix: Find what holds the memory (ps -eo rss,pid,comm --sort=-rss) and end or limit it; give a
+--   job that needs more a larger machine. swapoff -a once enough memory is free.
 -- needs: memory/swap_in_rate memory/swap_total
 -- source: Linux Documentation/admin-guide/sysctl/vm.rst (swappiness); proc_vmstat(5)
 SELECT i.number AS "swapped in [bytes/s] @/proc/vmstat",

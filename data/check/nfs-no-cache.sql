@@ -2,8 +2,9 @@
 -- id: nfs-no-cache
 -- for: check
 -- severity: warning
--- title: {resource} is mounted with {option}: every look at a file asks the server
--- why: Attributes or names are not kept, so that opening a file costs several round trips, each epoch anew.
+-- title: {resource} is mounted with {option}: every file lookup asks the server
+-- why: Attributes or names are not cached, so opening a file costs several round trips, again in
+--   every epoch.
 -- fix: Mount the data without {option}; data that does not change may have actimeo=600,nocto.
 -- needs: data/named mount/options
 -- source: nfs(5) (noac, actimeo, lookupcache)

@@ -3,7 +3,7 @@
 -- for: check
 -- severity: warning
 -- title: {resource} is mounted over UDP
--- why: One lost packet loses a whole request of many fragments, and waits for a time-out.
+-- why: One lost packet loses a whole request of many fragments, which then waits for a time-out.
 -- fix: Mount it with proto=tcp.
 -- needs: mount/fstype mount/options
 -- source: nfs(5) (using NFS over UDP on high-speed links)

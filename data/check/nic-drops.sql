@@ -2,10 +2,11 @@
 -- id: nic-drops
 -- for: check
 -- severity: warning
--- title: {nic} dropped {rate} packets a second
--- why: The host was too slow to take packets from the interface: TCP sends them again and slows down.
--- fix: ethtool -G {nic} rx 8192 for larger rings; ethtool -L {nic} combined N for as many queues as
---   cores; see that irqbalance runs.
+-- title: {nic} dropped {rate} packets per second
+-- why: The host was too slow to take packets from the interface: TCP sends them again and slows
+--   down.
+-- fix: ethtool -G {nic} rx 8192 for larger rings; ethtool -L {nic} combined N for as many queues
+--   as cores; see that irqbalance runs.
 -- needs: nic/drops_rate
 -- source: Linux Documentation/networking/statistics.rst; Documentation/networking/scaling.rst
 SELECT r.subject AS "nic", d.number AS "dropped [count] @/sys/class/net", r.number AS "rate [1/s]",

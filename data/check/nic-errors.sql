@@ -2,9 +2,9 @@
 -- id: nic-errors
 -- for: check
 -- severity: warning
--- title: {nic} had {errors} transmission errors in the interval looked at
--- why: A bad cable, connector or transceiver; each error is a lost packet that TCP sends again after a
---   pause.
+-- title: {nic} had {errors} transmission errors while it was watched
+-- why: A bad cable, connector or transceiver; each error is a lost packet that TCP sends again
+--   after a pause.
 -- fix: Replace the cable or transceiver; ethtool -S {nic} names the kind.
 -- needs: nic/errors
 -- source: Linux Documentation/ABI/testing/sysfs-class-net-statistics

@@ -2,7 +2,7 @@
 -- id: nic-flaps
 -- for: check
 -- severity: warning
--- title: {nic} lost or regained its link {times} times in the interval looked at
+-- title: {nic} lost or regained its link {times} times while it was watched
 -- why: While the link is down nothing is sent; TCP waits, and NCCL over it may end.
 -- fix: Reseat or replace the cable; ethtool {nic}, and dmesg | grep {nic}.
 -- needs: nic/carrier_changes_rise

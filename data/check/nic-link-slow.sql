@@ -2,8 +2,8 @@
 -- id: nic-link-slow
 -- for: check
 -- severity: info
--- title: {nic} runs at {speed}, {driver} cards like it here at {best}
--- why: Auto-negotiation or a wrong cable has brought it down; all that goes over it is as slow.
+-- title: {nic} runs at {speed}, other {driver} cards here at {best}
+-- why: Auto-negotiation or a wrong cable has slowed it down, and with it all traffic over it.
 -- fix: Check the cable and the switch port: ethtool {nic} shows what each end offers.
 -- needs: nic/speed
 -- source: Linux Documentation/ABI/testing/sysfs-class-net: speed

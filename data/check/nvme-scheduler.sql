@@ -2,9 +2,10 @@
 -- id: nvme-scheduler
 -- for: check
 -- severity: info
--- title: The NVMe disk {disk} has the I/O scheduler {_name}
--- why: BFQ and Kyber cost CPU time at each request, and NVMe sorts requests by itself.
--- fix: echo none > /sys/block/{disk}/queue/scheduler; for good by a udev rule that sets queue/scheduler to none.
+-- title: The NVMe disk {disk} uses the I/O scheduler {_name}
+-- why: BFQ and Kyber cost CPU time for each request, and NVMe disks sort requests themselves.
+-- fix: echo none > /sys/block/{disk}/queue/scheduler; for good by a udev rule that sets
+--   queue/scheduler to none.
 -- needs: disk/scheduler disk/nvme
 -- apply: sysfs /sys/block/{disk}/queue/scheduler none
 -- source: Linux Documentation/block/bfq-iosched.rst (throughput on fast devices)

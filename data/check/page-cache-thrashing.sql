@@ -2,10 +2,10 @@
 -- id: page-cache-thrashing
 -- for: check
 -- severity: warning
--- title: The page cache is too small: {rate} of what was thrown out is read again
--- why: The same file pages are read from disk over and over.
--- fix: Give the page cache more memory: fewer or smaller processes, no copies of the data set in workers, a
---   machine with more memory; or a data set in a smaller format.
+-- title: The page cache is too small: {rate} of evicted pages is read again
+-- why: The same pages of files are read from disk over and over.
+-- fix: Give the page cache more memory: fewer or smaller processes, no copies of the data set in
+--   workers, a machine with more memory; or a data set in a smaller format.
 -- needs: memory/refault_rate memory/available
 -- source: Linux mm/workingset.c (refault distance)
 SELECT r.number AS "rate [bytes/s] @/proc/vmstat", a.number AS "available [bytes] @/proc/meminfo",

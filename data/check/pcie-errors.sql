@@ -2,7 +2,7 @@
 -- id: pcie-errors
 -- for: check
 -- severity: warning
--- title: {device} ({class}) had {errors} PCIe errors in the interval looked at
+-- title: {device} ({class}) had {errors} PCIe errors while it was watched
 -- why: Corrected errors mean that packets are sent again; others end a job. A marginal link often
 --   falls back to a lower speed next.
 -- fix: Reseat the card or riser; if they go on, have it replaced. dmesg | grep AER names the kind.

@@ -2,7 +2,7 @@
 -- id: pcie-link-slow
 -- for: check
 -- severity: warning
--- title: {device} ({class}) runs at PCIe generation {generation}, and could at {possible}
+-- title: {device} ({class}) runs at PCIe generation {generation} of {possible}
 -- why: The link trained below what card and slot can do, or has fallen back after errors.
 -- fix: Reseat the card; in the BIOS set the slot's speed to automatic; lspci -vv -s {device} shows
 --   LnkSta, and dmesg whether the link was retrained.

@@ -2,7 +2,7 @@
 -- id: raid-rebuilding
 -- for: check
 -- severity: info
--- title: The RAID {disk} is busy with itself ({state})
+-- title: The RAID {disk} is checking or rebuilding itself ({state})
 -- why: A check, resync or rebuild reads all of it, and takes bandwidth from the job.
 -- fix: Let it end before training (cat /proc/mdstat), or slow it down: echo 10000 >
 --   /sys/block/{disk}/md/sync_speed_max.

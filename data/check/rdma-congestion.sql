@@ -2,7 +2,7 @@
 -- id: rdma-congestion
 -- for: check
 -- severity: info
--- title: {port} was told {times} times to slow down
+-- title: {port} was told {times} times to slow down (congestion)
 -- why: Switches on the way marked packets (ECN) and the receiver sent congestion notifications:
 --   several senders share one link, or a receiver is slow.
 -- fix: Spread the job over fewer switches, or enable adaptive routing; if it is always the same

@@ -2,11 +2,11 @@
 -- id: swap-used
 -- for: check
 -- severity: info
--- title: {used} of swap are in use, of {total}
--- why: Programs were pushed out of memory at some time; when they run again their pages come back one by
+-- title: {used} of {total} of swap is in use
+-- why: Programs were swapped out at some time; when they run again their pages come back one by
 --   one.
--- fix: See what was pushed out (grep VmSwap /proc/*/status); swapoff -a && swapon -a brings it back where
---   there is memory for it ({available} is available).
+-- fix: See what was pushed out (grep VmSwap /proc/*/status); swapoff -a && swapon -a brings it
+--   back where there is memory for it ({available} is available).
 -- needs: memory/swap_total memory/swap_free
 -- source: proc_meminfo(5)
 SELECT t.number - f.number AS "used [bytes] @/proc/meminfo", t.number AS "total [bytes] @/proc/meminfo",

@@ -2,10 +2,10 @@
 -- id: vm-gpu-missing
 -- for: check
 -- severity: critical
--- title: A {size} has {expected} GPUs, the driver shows {found}
+-- title: A {size} has {expected} GPUs, but the driver shows {found}
 -- why: A GPU that has fallen off the bus takes every job down that counts on all of them.
--- fix: dmesg | grep -i xid and nvidia-smi; reset or restart the machine, and if it stays away move to
---   another host.
+-- fix: dmesg | grep -i xid and nvidia-smi; reset or restart the machine, and if it stays away move
+--   to another host.
 -- needs: vm/gpus_expected gpu/name
 -- source: {_source}
 SELECT v.text AS "size", e.number AS "expected [count] @size of the machine", count(DISTINCT g.subject) AS "found [count] @nvml", e.source AS "_source"

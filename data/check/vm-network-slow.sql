@@ -2,7 +2,8 @@
 -- id: vm-network-slow
 -- for: check
 -- severity: warning
--- title: A {size} has a network of {_expected} Gb/s, the fastest interface here has {_found} Gb/s
+-- title: A {size} has a network of {_expected} Gb/s, but the fastest interface here has {_found}
+--   Gb/s
 -- why: The interface runs slower than the machine's size allows; accelerated networking may be off.
 -- fix: Turn on accelerated networking of the network interface (Azure: az network nic update
 --   --accelerated-networking true), then look at ethtool eth0.

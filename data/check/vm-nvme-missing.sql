@@ -2,7 +2,7 @@
 -- id: vm-nvme-missing
 -- for: check
 -- severity: warning
--- title: A {size} has {expected} local NVMe disks, {found} are here
+-- title: A {size} has {expected} local NVMe disks, but {found} are here
 -- why: A disk that the machine should have is missing, broken or hidden from this system.
 -- fix: nvme list and lspci | grep -i nvme; if the disk is missing there too, move to another host:
 --   deallocate and start the machine.

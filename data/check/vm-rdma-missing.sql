@@ -2,9 +2,9 @@
 -- id: vm-rdma-missing
 -- for: check
 -- severity: critical
--- title: A {size} has {expected} InfiniBand ports, {found} are here
--- why: Collectives over several nodes use as many ports as there are: with one missing they all wait for
---   the slowest, with none they go over TCP, 10 to 50 times slower.
+-- title: A {size} has {expected} InfiniBand ports, but {found} are here
+-- why: Collectives over several nodes use as many ports as there are: with one missing they all
+--   wait for the slowest, with none they go over TCP, 10 to 50 times slower.
 -- fix: ibstat and lspci | grep -i mellanox; if a port is missing there too, move to another host:
 --   deallocate and start the machine. In a container give it /dev/infiniband.
 -- needs: vm/rdma_ports_expected rdma/ports

@@ -2,7 +2,7 @@
 -- id: vm-rdma-slow
 -- for: check
 -- severity: critical
--- title: A {size} has InfiniBand ports of {_expected} Gb/s, {port} runs at {_found} Gb/s
+-- title: A {size} has InfiniBand ports of {_expected} Gb/s, but {port} runs at {_found} Gb/s
 -- why: Each step of a collective waits for the slowest port.
 -- fix: Report the port to the provider, and leave this node out until it is repaired.
 -- needs: vm/rdma_rate_expected ib_port/rate

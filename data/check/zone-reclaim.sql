@@ -2,8 +2,8 @@
 -- id: zone-reclaim
 -- for: check
 -- severity: warning
--- title: vm.zone_reclaim_mode is on: each NUMA node throws its own page cache away first
--- why: Data of the page cache is dropped although other nodes have free memory.
+-- title: vm.zone_reclaim_mode is on: each NUMA node drops its own page cache first
+-- why: Cached data is dropped although other nodes have free memory.
 -- fix: sysctl vm.zone_reclaim_mode=0, for good in /etc/sysctl.d.
 -- needs: memory/zone_reclaim
 -- apply: sysfs /proc/sys/vm/zone_reclaim_mode 0

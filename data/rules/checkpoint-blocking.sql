@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: MIT
 -- id: checkpoint-blocking
 -- severity: warning
--- title: Training stands still while checkpoints are written{_where}
--- why: {_who}; {share} of the accelerator's time it waited for that.
+-- title: Training stops while checkpoints are written{_where}
+-- why: {_who}; the GPU waited for that {share} of the time.
 -- fix: {_how}.
+-- first: Fix checkpoint writing
 -- scenario: away checkpoint
 -- source: doc/rules.md#checkpoint-blocking
 SELECT c.seconds AS "waited [s]",
@@ -22,8 +23,9 @@ SELECT c.seconds AS "waited [s]",
             || 'one; where it does so already, writing takes longer than the time between two saves: '
             || 'save less often, write less (each rank its own part), or write to a faster disk first'
             ELSE 'Copy the state to host memory and write it in the background '
-            || '(torch.distributed.checkpoint.async_save, or a thread), write to a local disk first, and '
-            || 'save less often; logs and databases: collect, and commit from a thread' END AS "_how",
+            || CASE WHEN (SELECT torch FROM program) IS NOT 0 THEN '(torch.distributed.checkpoint.async_save, or a thread)'
+                    ELSE '(a thread)' END || ', write to a local disk first, and save less often; for logs and '
+            || 'databases, collect entries and commit them from a thread' END AS "_how",
        CASE WHEN c.relative >= 0.33
             THEN 'warning' ELSE 'info' END AS "severity",
        c.share * run.seconds AS "gain_seconds"

@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: MIT
 -- id: collective-exposed
 -- severity: warning
--- title: The GPU does nothing but communicate for {share} of the time{_what}
--- why: No kernel computes while these collectives run. Part of it may be waiting within the kernel for
---   a rank that comes late: from this rank alone the two look the same.
--- fix: Let them overlap with computing (DDP: find_unused_parameters=False and bucket_cap_mb, FSDP:
---   prefetching), send less (bf16 gradients, gradient accumulation), and see that NCCL or RCCL uses
---   the fastest network there is. A rank that comes late is the one with the smallest share.
+-- title: The GPU only communicates for {share} of the time{_what}
+-- why: No kernel computes while these collectives run. Part of that may be waiting inside the
+--   kernel for a late rank; seen from one rank the two look the same.
+-- fix: Overlap communication with computing{_torch}, send less (bf16 gradients, gradient
+--   accumulation), and check that NCCL or RCCL uses the fastest network there is. If a rank is
+--   late, it is the one with the smallest share.
+-- first: Reduce exposed communication
 -- scenario: away collective
 -- source: doc/rules.md#collective-exposed
 SELECT x.seconds AS "exposed [s]",
@@ -15,7 +16,9 @@ SELECT x.seconds AS "exposed [s]",
        top.seconds AS "in it [s]",
        (SELECT number FROM fact WHERE kind = 'collective' AND subject = top.subject
         AND name = 'bytes') AS "sent [bytes]",
-       coalesce(', most of it in ' || top.subject, '') AS "_what",
+       coalesce(', mostly in ' || top.subject, '') AS "_what",
+       CASE WHEN (SELECT torch FROM program) IS NOT 0 THEN ' (DDP: find_unused_parameters=False and '
+            || 'bucket_cap_mb; FSDP: prefetching)' ELSE '' END AS "_torch",
        CASE WHEN x.share >= 0.33 * (SELECT max(share) FROM cause)
             THEN 'warning' ELSE 'info' END AS "severity",
        x.share * run.seconds AS "gain_seconds"

@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: MIT
 -- id: collective-mismatch
 -- severity: critical
--- title: The ranks do not run the same collective: {_one} against {_other}
--- why: In the process group {_group}, collective number {_sequence} differs between ranks in its {what}:
---   NCCL waits for ever, or gives wrong results.
--- fix: Find the branch of the code that rank {_ranks} takes and the others do not: a condition on the rank,
---   on the data, or on a parameter without gradients
+-- title: The ranks run different collectives: {_one} against {_other}
+-- why: In the process group {_group}, collective number {_sequence} differs between ranks in its
+--   {what}: NCCL then hangs or returns wrong results.
+-- fix: Find the branch of the code that rank {_ranks} takes and the others do not: a condition on
+--   the rank, on the data, or on a parameter without gradients
+-- first: Make all ranks run the same collectives
 -- scenario: none
 -- source: doc/rules.md#collective-mismatch
 SELECT w.text AS "what @flight recorder",

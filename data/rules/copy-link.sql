@@ -2,10 +2,11 @@
 -- id: copy-link
 -- severity: warning
 -- title: The GPU waits for copies over its link to the host{_at}{_expected}
--- why: {share} of the accelerator's time nothing ran but copies that were not from pageable
+-- why: For {share} of the time nothing ran on the GPU but copies that were not from pageable
 --   memory.
--- fix: {_together}{_look}Copy less (what is offloaded to the host comes back anew each time), in a smaller
---   type, and the next part on a stream of its own while the GPU computes.
+-- fix: {_together}{_look}Copy less (what is offloaded to the host is copied back every time), use
+--   a smaller data type, and copy the next part on its own stream while the GPU computes.
+-- first: Reduce copies over PCIe or NVLink
 -- scenario: away link
 -- source: doc/rules.md#copy-link
 WITH per AS (

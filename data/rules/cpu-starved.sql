@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: MIT
 -- id: cpu-starved
 -- severity: warning
--- title: Threads of the job were ready to run and had no core
+-- title: The job's threads were ready to run but had no free core
 -- why: Other work on this machine, or more workers than cores, kept the job off its cores; the GPU
---   waited {share} of its time for that.
+--   waited for that {share} of the time.
 -- fix: Give the job cores of its own: stop or move the neighbours, raise its CPU limit or share
 --   (cgroup cpu.max, Slurm --cpus-per-task, Kubernetes requests), and start no more loader workers
 --   than it has cores ({_cores}).
+-- first: Give the job more CPU cores
 -- scenario: away cpu-starved
 -- source: doc/rules.md#cpu-starved
 SELECT c.seconds AS "waited [s]",

@@ -2,9 +2,9 @@
 -- id: healthy
 -- severity: info
 -- title: Nothing worth fixing
--- why: The accelerators computed {compute} of the time that the job held them, and no single cause took
---   as much as 8 % of it.
--- fix: None needed. To go faster, make the computing itself faster or use more accelerators.
+-- why: The accelerators computed {compute} of the time that the job held them, and no single cause
+--   took as much as 8 % of it.
+-- fix: None needed. To go faster, speed up the computing itself or use more accelerators.
 -- scenario: none
 -- source: doc/rules.md#healthy
 SELECT a.compute AS "compute [1]"

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: MIT
 -- id: host-bound
 -- severity: warning
--- title: The GPU waits for other code of the thread that launches its work{_where}
--- why: In {share} of the accelerator's time {_seen}.
--- fix: Take that work off the path between two launches: no .item(), .cpu() or print per step, no
---   work on the CPU that a thread or the GPU can do, CUDA graphs or torch.compile for the rest{_find}.
+-- title: The GPU waits for host code between kernel launches{_where}
+-- why: For {share} of the time {_seen}.
+-- fix: Take that work off the path between two launches: {_torch}move CPU work to another thread
+--   or to the GPU, and use CUDA graphs{_compile} for the rest{_find}.
+-- first: Speed up the host code between launches
 -- scenario: away host
 -- source: doc/rules.md#host-bound
 SELECT c.seconds AS "waited [s]",
@@ -17,9 +18,12 @@ SELECT c.seconds AS "waited [s]",
        CASE WHEN t.traces THEN 'the trace shows nothing that ran, and the launching thread in Python '
             || 'or in operators on the CPU for longer than launching takes'
             ELSE 'the launching thread ran code of its own on a core and launched nothing' END AS "_seen",
-       CASE WHEN t.traces THEN '' ELSE '. py-spy top --pid PID names the lines'
-            || CASE WHEN coalesce(j.workers, 0) = 0 THEN '; if they make the batches, let workers '
-            || 'of a DataLoader (num_workers) make them' ELSE '' END END AS "_find",
+       CASE WHEN t.traces THEN '' ELSE CASE WHEN (SELECT python FROM program) IS NOT 0 THEN '. py-spy top --pid PID'
+            ELSE '. perf top -p PID' END || ' shows which lines those are'
+            || CASE WHEN coalesce(j.workers, 0) = 0 THEN '; if they make the batches, let loader workers '
+            || CASE WHEN (SELECT torch FROM program) IS NOT 0 THEN '(num_workers) ' ELSE '' END || 'make them' ELSE '' END END AS "_find",
+       CASE WHEN (SELECT torch FROM program) IS NOT 0 THEN 'no .item(), .cpu() or print in each step, ' ELSE '' END AS "_torch",
+       CASE WHEN (SELECT torch FROM program) IS NOT 0 THEN ' or torch.compile' ELSE '' END AS "_compile",
        -- Beside a loader that is waited for, part of it may be loading, too.
        CASE WHEN c.relative >= CASE WHEN t.traces THEN 0.33 ELSE 0.5 END THEN 'warning' ELSE 'info' END AS "severity",
        c.share * run.seconds AS "gain_seconds"

@@ -1,16 +1,18 @@
 -- SPDX-License-Identifier: MIT
 -- id: loader-few-workers
 -- severity: info
--- title: Too few loader workers ({workers}), and cores to spare
--- why: The GPU waits {share} of its time for batches while {cores_idle} cores of the job are idle.
+-- title: Too few loader workers ({workers}) while cores are idle
+-- why: The GPU waits {share} of the time for batches while {cores_idle} cores of the job are idle.
 --   {_what}
--- fix: Raise num_workers from {workers} to {_to}.
+-- fix: Raise the number of loader workers{_torch} from {workers} to {_to}.
+-- first: Add loader workers
 -- scenario: workers +{_add}
 -- source: doc/rules.md#loader-few-workers
 SELECT m.workers AS "workers [count] @wait chain",
        m.spare AS "cores idle [count] @/proc/stat",
        m.seconds AS "waited [s]",
        m.share AS "share [1]",
+       CASE WHEN (SELECT torch FROM program) IS NOT 0 THEN ' (num_workers)' ELSE '' END AS "_torch",
        m.more AS "_add",
        CAST(m.workers AS INTEGER) + m.more AS "_to",
        CASE m.cause WHEN 'prepare'

@@ -1,17 +1,21 @@
 -- SPDX-License-Identifier: MIT
 -- id: loader-no-workers
 -- severity: warning
--- title: The training process loads its own data, and the GPU waits meanwhile
--- why: No loader worker runs: the thread that launches kernels reads and prepares each batch itself,
---   so nothing overlaps. {share} of the accelerator's time went into that.
--- fix: Give the loader workers of its own: DataLoader(..., num_workers={_add},
---   persistent_workers=True, pin_memory=True), or a thread that prepares the next batch{_serial}.
+-- title: The process that launches kernels loads its own data while the GPU waits
+-- why: There are no loader workers: the thread that launches kernels reads and prepares each batch
+--   itself, so nothing overlaps. The GPU waited for that {share} of the time.
+-- fix: Let {_workers} prepare the next batches while the GPU computes{_torch}{_serial}.
+-- first: Load data in workers
 -- scenario: workers +{_add}
 -- source: doc/rules.md#loader-no-workers
 SELECT l.seconds AS "waited [s]",
        l.share AS "share [1]",
        j.cores_spare AS "cores idle [count] @/proc/stat",
        l.add_workers AS "_add",
+       l.add_workers || ' worker' || CASE l.add_workers WHEN 1 THEN '' ELSE 's' END AS "_workers",
+       CASE WHEN (SELECT torch FROM program) IS NOT 0 THEN ': DataLoader(..., num_workers='
+            || l.add_workers || ', persistent_workers=True, pin_memory=True)'
+            ELSE ' (threads or processes)' END AS "_torch",
        CASE WHEN l.serial THEN '. One reads while the GPU computes; whether ' || l.resource
             || ' gives several readers more bytes than one was not seen' ELSE '' END AS "_serial",
        -- At best a step takes as long as it computes, or as its batch takes by so many workers.

@@ -2,10 +2,11 @@
 -- id: loader-slow
 -- severity: warning
 -- title: The GPU waits for the loader's workers
--- why: The training thread waited in the DataLoader for its next batch, {share} of the accelerator's
---   time. The trace does not show what the workers did: read, or prepare.
--- fix: Raise num_workers and prefetch_factor while there are cores to spare; `gpufeed run` on the job
---   shows whether the workers read or compute, and where from.
+-- why: The training thread waited in the DataLoader for its next batch {share} of the time. The
+--   trace does not show whether the workers read or prepared data meanwhile.
+-- fix: Raise num_workers and prefetch_factor while there are idle cores; `gpufeed run` on the job
+--   shows whether the workers read or compute, and where they read from.
+-- first: Speed up the data loader
 -- scenario: away prepare
 -- source: doc/rules.md#loader-slow
 SELECT c.seconds AS "waited [s]",

@@ -2,15 +2,17 @@
 -- id: lock-held
 -- severity: warning
 -- title: The GPU waits for a thread that waits for a lock
--- why: A thread that makes the next batch, or the one that launches kernels, stood still for a lock that
---   another one held: {share} of the accelerator's time.
--- fix: Let workers share nothing that must be locked: processes instead of threads where Python's
---   interpreter lock is held for long, a file handle, database connection and lock file for each worker.
---   gpufeed report --chains tells which thread it was.
+-- why: A thread that makes the next batch, or the one that launches kernels, waited for a lock
+--   that another thread held: {share} of the GPU's time.
+-- fix: Avoid sharing what must be locked: {_gil}give each worker its own file handle, database
+--   connection and lock file. gpufeed report --chains shows which thread it was.
+-- first: Remove the lock contention
 -- scenario: away lock
 -- source: doc/rules.md#lock-held
 SELECT c.seconds AS "waited [s]",
        c.share AS "share [1]",
+       CASE WHEN (SELECT python FROM program) IS NOT 0 THEN 'use processes instead of threads where '
+            || 'Python''s interpreter lock is held for long, ' ELSE '' END AS "_gil",
        CASE WHEN c.relative >= 0.33
             THEN 'warning' ELSE 'info' END AS "severity",
        c.share * run.seconds AS "gain_seconds"

@@ -3,9 +3,10 @@
 -- for: check report
 -- severity: critical
 -- title: {_some} began to initialise NCCL and never finished{_absent}
--- why: The log has their "Init START" and no "Init COMPLETE": they wait for ranks that did not come, or
---   that they cannot reach.
+-- why: The log has their "Init START" but no "Init COMPLETE": they wait for ranks that did not
+--   come or cannot be reached.
 -- fix: {_fix}
+-- first: Find the ranks that NCCL waits for
 -- needs: nccl/lines
 -- scenario: none
 -- source: doc/rules.md#nccl-init-unfinished

@@ -3,9 +3,10 @@
 -- for: check report
 -- severity: warning
 -- title: The hosts do not use the same network{_what}
--- why: {_how}. The slowest of them sets the pace of all.
--- fix: Compare {host} with the others: gpufeed check there tells ports that are down and devices that are
---   missing or filtered
+-- why: {_how}. The slowest of them sets the pace for all.
+-- fix: Compare {host} with the others: gpufeed check there shows ports that are down and devices
+--   that are missing or filtered
+-- first: Put all hosts on the same network
 -- needs: nccl/lines
 -- scenario: none
 -- source: doc/rules.md#nccl-networks-mixed

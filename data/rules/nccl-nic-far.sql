@@ -3,10 +3,12 @@
 -- for: check report
 -- severity: warning
 -- title: GPUs reach their NIC through the CPU on {host}
--- why: NCCL's path from GPU to NIC there is {path}: over the host bridge{_socket}, not below one PCIe switch.
---   GPUDirect RDMA is then slow or off.
--- fix: Check the topology that NCCL sees: in a virtual machine it needs NCCL_TOPO_FILE (see /etc/nccl.conf of
---   the provider's image, also inside the container); else put GPU and NIC below the same switch
+-- why: NCCL's path from GPU to NIC there is {path}: over the host bridge{_socket}, not below one
+--   PCIe switch. GPUDirect RDMA is then slow or off.
+-- fix: Check the topology that NCCL sees: in a virtual machine it needs NCCL_TOPO_FILE (see
+--   /etc/nccl.conf of the provider's image, also inside the container); else put GPU and NIC below
+--   the same switch
+-- first: Fix the path between GPU and NIC
 -- needs: nccl/lines
 -- scenario: none
 -- source: doc/rules.md#nccl-nic-far

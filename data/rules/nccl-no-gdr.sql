@@ -3,9 +3,10 @@
 -- for: check report
 -- severity: warning
 -- title: Network traffic goes through host memory: GPUDirect RDMA is off{_where}
--- why: {channels_without_it} of {_all} network channels are staged in host memory ("via NET/IB/0" without
---   GDRDMA). Each byte then crosses PCIe twice and takes memory bandwidth.
+-- why: {channels_without_it} of {_all} network channels are staged in host memory ("via NET/IB/0"
+--   without GDRDMA). Each byte then crosses PCIe twice and takes memory bandwidth.
 -- fix: {_fix}
+-- first: Turn on GPUDirect RDMA
 -- needs: nccl/lines
 -- scenario: none
 -- source: doc/rules.md#nccl-no-gdr

@@ -2,10 +2,11 @@
 -- id: nccl-p2p-disabled
 -- for: check report
 -- severity: warning
--- title: GPUs of one host talk through host memory: {variable}={value}
--- why: {channels} channels go "via SHM" because the environment forbids GPUs to reach each other. Over
---   NVLink or PCIe they would be several times as fast.
+-- title: GPUs on one host communicate through host memory: {variable}={value}
+-- why: {channels} channels go "via SHM" because the environment forbids direct access between
+--   GPUs. Over NVLink or PCIe they would be several times as fast.
 -- fix: unset {variable}; if a hang was the reason, look at PCIe ACS and the IOMMU first
+-- first: Allow P2P between GPUs
 -- needs: nccl/lines
 -- scenario: none
 -- source: doc/rules.md#nccl-p2p-disabled

@@ -2,11 +2,12 @@
 -- id: nccl-shm-disabled
 -- for: check report
 -- severity: warning
--- title: GPUs of one host talk over the network
--- why: {pairs} pairs of ranks on the same host are connected "via NET" and not by P2P or shared memory:
---   their bytes leave the host, or cross a NIC, for nothing.
--- fix: unset NCCL_P2P_DISABLE and NCCL_SHM_DISABLE; in containers give all ranks of a host one /dev/shm
---   (--ipc=host, or an emptyDir of medium Memory)
+-- title: GPUs on one host communicate over the network
+-- why: {pairs} pairs of ranks on the same host are connected "via NET" and not by P2P or shared
+--   memory: their bytes leave the host, or cross a NIC, for nothing.
+-- fix: unset NCCL_P2P_DISABLE and NCCL_SHM_DISABLE; in containers give all ranks of a host one
+--   /dev/shm (--ipc=host, or an emptyDir of medium Memory)
+-- first: Let ranks of one host use P2P or shared memory
 -- needs: nccl/lines
 -- scenario: none
 -- source: doc/rules.md#nccl-shm-disabled

@@ -2,10 +2,11 @@
 -- id: nccl-socket-fallback
 -- for: check report
 -- severity: warning
--- title: The ranks talk over TCP ({network}){_why}
--- why: The log of NCCL proves it: {_proof}. TCP moves a tenth of what InfiniBand or RoCE moves, and
---   takes CPU time for it. {_reason}.
+-- title: The ranks communicate over TCP ({network}){_why}
+-- why: NCCL's log proves it: {_proof}. TCP moves about a tenth of what InfiniBand or RoCE does,
+--   and costs CPU time. {_reason}.
 -- fix: {_fix}
+-- first: Get NCCL off TCP
 -- needs: nccl/lines
 -- scenario: none
 -- source: doc/rules.md#nccl-socket-fallback

@@ -3,10 +3,11 @@
 -- for: check report
 -- severity: critical
 -- title: A collective timed out: {operation} number {_sequence}, on rank {_ranks}
--- why: PyTorch's watchdog ended the job after {waited}. The rank at fault is one that does not wait: it
---   crashed, or it runs other code or another collective.
--- fix: Start again with TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 and give the dumps
---   of all ranks to gpufeed report: it names the rank
+-- why: PyTorch's watchdog ended the job after {waited}. The rank at fault is one that does not
+--   wait: it crashed, or runs different code or a different collective.
+-- fix: Run again with TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 and give the
+--   dumps of all ranks to gpufeed report: it names the rank
+-- first: Find the rank that did not come
 -- needs: nccl/lines
 -- scenario: none
 -- source: doc/rules.md#nccl-timeout

@@ -3,9 +3,10 @@
 -- for: check report
 -- severity: warning
 -- title: The ranks run different versions of {_library}
--- why: The log names {versions}. Ranks of different versions may hang, or choose algorithms that do
---   not fit together.
--- fix: Start all ranks from the same image; gpufeed check names the library that a process has loaded
+-- why: The log names {versions}. Ranks of different versions may hang, or choose algorithms that
+--   do not fit together.
+-- fix: Start all ranks from the same image; gpufeed check shows which library a process has loaded
+-- first: Use one version of NCCL on all ranks
 -- needs: nccl/lines
 -- scenario: none
 -- source: doc/rules.md#nccl-versions-mixed

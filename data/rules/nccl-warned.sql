@@ -3,8 +3,8 @@
 -- for: check report
 -- severity: info
 -- title: NCCL warned {_times} of something that no rule knows: {_first}
--- why: The cause is not known here. The first texts that differ: {_texts}
--- fix: Read the lines around it in the log; the first warning is nearest to the cause.
+-- why: The cause is not known here. The first different texts: {_texts}
+-- fix: Read the lines around it in the log; the first warning is closest to the cause.
 -- needs: nccl/lines
 -- scenario: none
 -- source: doc/rules.md#nccl-warned

@@ -5,6 +5,7 @@
 -- title: {_title}{_where}{_more}
 -- why: {_why}. NCCL says: {text}
 -- fix: {_fix}
+-- first: Fix what NCCL warns of
 -- needs: nccl/lines
 -- scenario: none
 -- source: doc/rules.md#nccl-warning

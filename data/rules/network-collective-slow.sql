@@ -2,11 +2,12 @@
 -- id: network-collective-slow
 -- severity: warning
 -- title: The GPU waits for the network between ranks{_where}
--- why: The peers had arrived and their bytes were on the way: {share} of the accelerator's time went
---   into waiting for the link.
--- fix: Check that the ranks talk over the fastest network there is (NCCL_SOCKET_IFNAME,
+-- why: The other ranks had arrived and their bytes were on the way: the GPU waited for the link
+--   {share} of the time.
+-- fix: Check that the ranks use the fastest network there is (NCCL_SOCKET_IFNAME,
 --   GLOO_SOCKET_IFNAME, InfiniBand or RoCE instead of TCP); then send less or earlier: larger
 --   batches, gradient accumulation, compression, overlap with the backward pass.
+-- first: Fix the network between ranks
 -- scenario: away network
 -- source: doc/rules.md#network-collective-slow
 SELECT c.seconds AS "waited [s]",

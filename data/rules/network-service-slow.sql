@@ -2,11 +2,12 @@
 -- id: network-service-slow
 -- severity: warning
 -- title: The GPU waits for answers over the network{_where}
--- why: The training process asks something over the network (a tracker of metrics, a parameter or
---   feature server, a queue) and stands still until the answer is there: {share} of the
---   accelerator's time. Nothing shows that the other end is a rank of this job.
--- fix: Ask it from a thread or process in the background (trackers have asynchronous and offline
+-- why: The process that launches kernels calls something over the network (a metrics tracker, a
+--   parameter or feature server, a queue) and waits for the answer: {share} of the GPU's time.
+--   Nothing shows that the other end is a rank of this job.
+-- fix: Make the calls from a background thread or process (trackers have asynchronous and offline
 --   modes), less often, and for several steps at once.
+-- first: Take the calls to the service out of the loop
 -- scenario: away {_cause}
 -- source: doc/rules.md#network-service-slow
 SELECT c.seconds AS "waited [s]",

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- id: nvme-unused
 -- severity: info
--- title: The NVMe disk {disk} is there while the GPU waits for storage
--- why: The job waited {share} of the accelerator's time for {resource}, and this machine has a local
---   NVMe disk that it does not wait for.
+-- title: The GPU waits for storage while the local NVMe disk {disk} is not used for it
+-- why: The GPU waited {share} of the time for {resource}, and this machine has a local NVMe disk
+--   that the job does not wait for.
 -- fix: Copy the data to {_label} and let the job read it there.
 -- scenario: away storage
 -- source: doc/rules.md#nvme-unused

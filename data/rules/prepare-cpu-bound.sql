@@ -2,16 +2,18 @@
 -- id: prepare-cpu-bound
 -- severity: warning
 -- title: The GPU waits for CPU work on the data
--- why: What the job does to its data (such as decoding, augmenting, collating) costs more CPU than the job's cores give: {share} of the
---   accelerator's time.
+-- why: Decoding, augmenting, collating and the like cost more CPU than the job's cores give: the
+--   GPU waited for that {share} of the time.
 -- fix: Make the work cheaper or do it once: store the data already prepared (decoded, resized,
---   tokenised), use a faster library for its costliest step (for JPEG images libjpeg-turbo or
---   Pillow-SIMD), move that step to the GPU, or take a machine with more cores{_workers}.
+--   tokenised), use a faster library for its costliest step (for JPEG images {_jpeg}), move that
+--   step to the GPU, or use a machine with more cores{_workers}.
+-- first: Speed up data preparation
 -- scenario: away prepare
 -- source: doc/rules.md#prepare-cpu-bound
 SELECT c.seconds AS "waited [s]",
        c.share AS "share [1]",
        j.workers AS "workers [count] @wait chain",
+       CASE WHEN (SELECT torch FROM program) IS NOT 0 THEN 'libjpeg-turbo or Pillow-SIMD' ELSE 'libjpeg-turbo' END AS "_jpeg",
        j.cores_allowed AS "cores allowed [count] @sched_getaffinity",
        j.cores_spare AS "cores idle [count] @/proc/stat",
        CASE WHEN EXISTS (SELECT 1 FROM more_workers)

@@ -2,9 +2,11 @@
 -- id: rank-behind
 -- severity: warning
 -- title: Rank {_rank} has launched {_behind} collectives fewer than the others
--- why: NCCL RAS counts launches. A few are normal while a job runs; a rank that stays behind is late or
---   hangs, and the others wait for it.
--- fix: Ask RAS again after some seconds; if rank {_rank} is still behind, look at its process and its GPU
+-- why: NCCL RAS counts launches. A few are normal while a job runs; a rank that stays behind is
+--   late or hangs, and the others wait for it.
+-- fix: Ask RAS again after some seconds; if rank {_rank} is still behind, look at its process and
+--   its GPU
+-- first: Look at the rank that is behind
 -- scenario: none
 -- source: doc/rules.md#rank-behind
 SELECT b.subject AS "communicator",

@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: MIT
 -- id: rank-late
 -- severity: warning
--- title: {_who} comes late to what the other ranks wait for{_did}
--- why: {share} of the accelerators' time went into waiting for a rank that had not come yet; its bytes were
---   not on the way. All ranks are as slow as the last one.
--- fix: Look at what {_whom} does between two collectives{_instead}: take that off the path, give all ranks
---   the same amount of work (batches of like size, even shards), cores and storage of the same speed.
+-- title: {_who} is late, and the other ranks wait for it{_did}
+-- why: {share} of the GPUs' time was spent waiting for a rank that had not come yet; its bytes
+--   were not on the way. All ranks are as slow as the slowest.
+-- fix: Look at what {_whom} does between two collectives{_instead}: take that off the critical
+--   path, and give all ranks the same amount of work (batches of similar size, even shards) and
+--   cores and storage of the same speed.
+-- first: Fix the late rank
 -- scenario: none
 -- source: doc/rules.md#rank-late
 SELECT c.seconds AS "waited [s]",
@@ -18,8 +20,11 @@ SELECT c.seconds AS "waited [s]",
        r.resource AS "peer",
        coalesce('The rank on GPU ' || d.gpu, 'A rank (' || r.resource || ')', 'A rank') AS "_who",
        coalesce('the rank on GPU ' || d.gpu, r.resource, 'that rank') AS "_whom",
-       coalesce(': it ' || coalesce(w.did, 'was busy with ' || coalesce(e.name, d.name)), '') AS "_did",
-       coalesce(' (now: it ' || coalesce(w.did, 'was busy with ' || coalesce(e.name, d.name)) || ')', '') AS "_instead",
+       -- What it did meanwhile need not be what made it late.
+       coalesce(CASE WHEN e.name IS NULL THEN '; meanwhile it ' ELSE ': it ' END || w.did
+                || CASE WHEN e.name IS NULL THEN '' ELSE ' for longer than the others' END, '') AS "_did",
+       coalesce(' (it ' || w.did || CASE WHEN e.name IS NULL THEN ' while they waited' ELSE ' for longer than the others' END
+                || ')', '') AS "_instead",
        CASE WHEN c.relative >= 0.33 THEN 'warning' ELSE 'info' END AS "severity",
        -- What the device that waited longest would save.
        (SELECT max(s) FROM (SELECT sum(seconds) AS s FROM ledger WHERE cause = 'late-peer'

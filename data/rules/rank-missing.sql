@@ -4,6 +4,7 @@
 -- title: {_who} not {_did}{_what}
 -- why: {_why}
 -- fix: {_look}
+-- first: Find the missing rank
 -- scenario: none
 -- source: doc/rules.md#rank-missing
 WITH behind AS (

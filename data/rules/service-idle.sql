@@ -2,9 +2,9 @@
 -- id: service-idle
 -- severity: info
 -- title: The GPU waits for requests{_where}
--- why: The job answers clients that come to its port, and for {share} of the accelerator's time none had
---   asked. That is no fault of the job: there is less to do than it could do.
--- fix: Send it more requests, let several services share the GPU, or use a smaller one.
+-- why: The job serves clients on a port of its own, and {share} of the time no client had sent a
+--   request. That is no fault of the job: it could do more than it is asked to.
+-- fix: Send it more requests, let several services share the GPU, or use a smaller GPU.
 -- scenario: none
 -- source: doc/rules.md#service-idle
 SELECT c.seconds AS "waited [s]",

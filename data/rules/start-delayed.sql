@@ -1,13 +1,14 @@
 -- SPDX-License-Identifier: MIT
 -- id: start-delayed
 -- severity: info
--- title: Work was launched, and for {share} of the time the GPU did not begin it
--- why: The launches had returned and nothing ran: the streams waited for something that the trace does
---   not show. No loader, no launching thread and no want of requests stood in the way. What streams
---   still run when a trace begins is not in it.
--- fix: Let the profiler begin some steps earlier (warm-up in its schedule), so that what runs already is
---   in the trace. Else look what the streams wait for: an event of another stream, another process on
---   the GPU, another GPU, or a graph whose kernels the profiler left out.
+-- title: For {share} of the time launched work had not started on the GPU
+-- why: The launches had returned and nothing ran: the streams waited for something that the trace
+--   does not show. Neither the loader, the launching thread nor a lack of requests explains it.
+--   What streams still run when a trace begins is not in it.
+-- fix: Start the profiler some steps earlier (warm-up in its schedule), so that what is already
+--   running is in the trace. Otherwise look for what the streams wait for: an event of another
+--   stream, another process on the GPU, another GPU, or a graph whose kernels the profiler left
+--   out.
 -- scenario: none
 -- source: doc/rules.md#start-delayed
 SELECT l.seconds AS "waited [s]",

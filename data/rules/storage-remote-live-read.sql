@@ -2,10 +2,11 @@
 -- id: storage-remote-live-read
 -- severity: warning
 -- title: The GPU waits for reads from {resource}
--- why: The job reads its data from a remote store while it trains. Each read pays the way to the
---   store, every epoch again; {share} of the accelerator's time went into waiting for that.
--- fix: Copy the data of {resource} to {_local} before the job starts and let the job read it
+-- why: The job reads its data from a remote store while it trains. Every read pays the round trip
+--   to the store, again in every epoch; the GPU waited for that {share} of the time.
+-- fix: Copy the data of {resource} to {_local} before the job starts, and let the job read it
 --   there{_workers}.
+-- first: Fix storage
 -- scenario: away storage
 -- source: doc/rules.md#storage-remote-live-read
 SELECT s.resource AS "resource",

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
 -- id: storage-slow-disk
 -- severity: warning
--- title: The GPU waits for {resource}
--- why: Reads from this disk are slower than training needs them: {share} of the accelerator's time
---   went into waiting for it.
+-- title: The GPU waits for reads from {resource}
+-- why: This disk is slower than training needs it to be: the GPU waited for it {share} of the time.
 -- fix: Put the data on a faster disk than {resource}: {_local}. If the data fits into memory, read
---   it once before training (page cache); if a limit on the disk is set (io.max, a cloud disk's
---   IOPS tier), raise it.
+--   it once before training (page cache); if the disk has a limit (io.max, the IOPS tier of a cloud
+--   disk), raise it.
+-- first: Fix storage
 -- scenario: away storage
 -- source: doc/rules.md#storage-slow-disk
 SELECT s.resource AS "resource",

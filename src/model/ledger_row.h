@@ -19,6 +19,10 @@ enum evidence {
     EVIDENCE_COUNT
 };
 const char *evidence_name(enum evidence e); /* "chain", "device", "sampled", "bound", "counters" */
+/* What goes before a figure that is known so: "at most ", "about " or "" in a sentence, "≤ ", "~" or "" in a
+ * table. */
+const char *evidence_words(enum evidence e);
+const char *evidence_mark(enum evidence e);
 
 struct ledger_row {
     int64_t t0; /* start of the window the row belongs to */

@@ -53,6 +53,7 @@ static void clear_finding(struct report_finding *f)
     free(f->fix);
     free(f->source);
     free(f->apply);
+    free(f->first);
     evidence_list_clear(&f->evidence);
 }
 
@@ -100,4 +101,23 @@ void report_clear(struct report *r)
     free(r->verdict.limited_by);
     free(r->verdict.sentence);
     report_init(r);
+}
+
+enum evidence report_state_evidence(const struct report *r, enum state s)
+{
+    enum evidence weakest = EVIDENCE_CHAIN;
+    for (size_t i = 0; i < r->row_count; i++)
+        if (r->rows[i].state == s && r->rows[i].evidence > weakest)
+            weakest = r->rows[i].evidence;
+    return weakest;
+}
+
+enum evidence report_waits_evidence(const struct report *r)
+{
+    enum evidence weakest = EVIDENCE_CHAIN;
+    for (enum state s = STATE_COMM; s <= STATE_WAIT; s++) {
+        enum evidence e = report_state_evidence(r, s);
+        weakest = e > weakest ? e : weakest;
+    }
+    return weakest;
 }

@@ -17,8 +17,9 @@
 
 struct evidence_item {
     char *name, *unit, *source;
-    double value; /* NAN: see text */
-    char *text;   /* for values that are no numbers; else NULL */
+    double value;      /* NAN: see text */
+    char *text;        /* for values that are no numbers; else NULL */
+    enum evidence how; /* a number of the ledger: how it came to be known */
 };
 
 struct evidence_list {
@@ -64,6 +65,7 @@ int severity_of_name(const char *name);     /* -1 unknown */
 struct report_finding {
     char *id, *title, *why, *fix, *source;
     char *apply; /* what `check --fix` would do, "VERB WORD ..."; NULL nothing */
+    char *first; /* what the verdict says to do, "Fix storage" */
     enum severity severity;
     struct evidence_list evidence;
     double gain_seconds; /* NAN unknown */
@@ -130,6 +132,9 @@ struct report {
 /* An empty view: numbers unknown. */
 void report_init(struct report *r);
 void report_clear(struct report *r);
+/* The weakest evidence of the rows of a state; of what was waited for: of wait, comm and copy. */
+enum evidence report_state_evidence(const struct report *r, enum state s);
+enum evidence report_waits_evidence(const struct report *r);
 /* Takes the finding at that place out of the list and frees it. */
 void report_drop_finding(struct report *r, size_t at);
 

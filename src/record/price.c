@@ -96,7 +96,9 @@ static void set_gain(const struct report *r, struct priced *p)
     struct report_finding *f = &p->finding;
     f->gain_seconds = p->fix.gain_ns / (double)NS_PER_S;
     f->gain_share = r->span_ns > 0 ? p->fix.gain_ns / (double)r->span_ns : NAN;
-    f->gain_bounded = p->fix.bounded;
+    /* what rests on bounds or estimates is no more than that, replayed or not */
+    f->gain_bounded = p->fix.bounded ||
+                      (isfinite(p->fix.gain_ns) && report_waits_evidence(r) >= EVIDENCE_SAMPLED);
 }
 
 /* What a scenario cures: the loader's scenarios, what most of the loader's time goes to. */
@@ -113,23 +115,6 @@ static enum cause cures(const char *text, const struct whatif_ledger *l)
         return l->cause_ns[CAUSE_PREPARE] > l->cause_ns[CAUSE_STORAGE] ? CAUSE_PREPARE
                                                                        : CAUSE_STORAGE;
     return CAUSE_NONE;
-}
-
-/* "away storage" is the fix of storage; other scenarios have words of their own. */
-static void name_fix(const struct priced *p, const struct whatif_ledger *l,
-                     struct price_verdict *ret)
-{
-    bool away = !strncmp(p->text, "away ", 5);
-    ret->first_cause = cures(p->text, l);
-    const char *words = !strcmp(p->finding.id, "network-service-slow") ? "the service that is asked"
-                        : away && ret->first_cause != CAUSE_NONE ? cause_title(ret->first_cause)
-                        : !strcmp(p->text, "pinned")             ? "pageable copies"
-                        : !strcmp(p->text, "persistent")         ? "worker restarts"
-                        : !strcmp(p->finding.id, "rank-late")    ? "the late rank"
-                        : !strncmp(p->text, "workers", 7)        ? "the number of loader workers"
-                        : !strncmp(p->text, "prefetch", 8)       ? "the prefetch depth"
-                                                                 : p->finding.id;
-    str_copy(ret->first_fix, sizeof(ret->first_fix), words);
 }
 
 static int price_sorted(const struct price_log *log, struct report *r, struct priced *list,
@@ -156,7 +141,7 @@ static int price_sorted(const struct price_log *log, struct report *r, struct pr
     for (size_t i = 0; i < count; i++)
         set_gain(r, &list[i]);
     if (loud)
-        name_fix(&list[0], &l, ret);
+        ret->first_cause = cures(list[0].text, &l);
     ret->utilisation_after_fixes = whatif_utilisation(&l, saved);
     ret->faster_accelerator_max_speedup = machines.faster_max_speedup;
     ret->more_accelerators_help = machines.more_help;
@@ -175,7 +160,7 @@ int price_findings(const struct price_log *log, struct report *r,
                    const struct rule_scenarios *scenarios, struct price_verdict *ret,
                    struct error *e)
 {
-    *ret = (struct price_verdict){NAN, NAN, -1, "", CAUSE_NONE};
+    *ret = (struct price_verdict){NAN, NAN, -1, CAUSE_NONE};
     struct priced *list = mem_zalloc(r->finding_count * sizeof(*list));
     if (!list)
         return error_set(e, STATUS_MEMORY, "out of memory pricing the findings");

@@ -19,8 +19,8 @@ struct price_verdict {
     double utilisation_after_fixes;
     double faster_accelerator_max_speedup;
     int more_accelerators_help;
-    char first_fix[64];     /* what the first finding above info cures, in words */
-    enum cause first_cause; /* the same as a cause; CAUSE_NONE: none, or it has no scenario */
+    /* what the first finding above info cures; CAUSE_NONE: nothing, or it has no scenario */
+    enum cause first_cause;
 };
 
 struct price_log; /* the recorded deliveries, ready for replay */

@@ -20,7 +20,7 @@ static char **slot_of(struct rule *r, const char *key, size_t n)
         char **to;
     } slots[] = {{"id", &r->id},       {"title", &r->title},       {"why", &r->why},
                  {"fix", &r->fix},     {"scenario", &r->scenario}, {"source", &r->source},
-                 {"needs", &r->needs}, {"apply", &r->apply}};
+                 {"needs", &r->needs}, {"apply", &r->apply},       {"first", &r->first}};
     for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++)
         if (strlen(slots[i].key) == n && !strncmp(slots[i].key, key, n))
             return slots[i].to;
@@ -162,6 +162,7 @@ void rule_clear(struct rule *rule)
     free(rule->source);
     free(rule->needs);
     free(rule->apply);
+    free(rule->first);
     free(rule->sql);
     *rule = (struct rule){0};
 }
@@ -184,6 +185,8 @@ static void add_value(struct str *out, const struct evidence_item *it, bool plai
     char buf[64];
     const char *unit = it->unit ? it->unit : "";
     double size = fabs(it->value);
+    if (!plain)
+        str_add(out, evidence_mark(it->how));
     if (it->text)
         str_add(out, it->text);
     else if (!plain && unit_format_si(buf, sizeof(buf), it->value, unit))

@@ -25,6 +25,7 @@ enum rule_use { RULE_REPORT = 1, RULE_CHECK = 2 };
 struct rule {
     char *file; /* for messages: where it came from */
     char *id, *title, *why, *fix, *scenario, *source;
+    char *first; /* what the verdict says to do, "Fix storage"; NULL: "Fix ID" */
     /* "KIND/NAME KIND/NAME|KIND/NAME": facts without which it cannot judge; NULL none */
     char *needs;
     char *apply;  /* what `check --fix` does (doc/rules.md); NULL nothing */

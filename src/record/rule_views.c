@@ -39,7 +39,7 @@ const struct schema_object rule_views[] = {
          "SELECT subject, substr(subject, 1, instr(subject, '/') - 1) AS device, "
          "substr(subject, instr(subject, '/') + 1) AS port, " T("link_layer") ", " T("state") ", "
          T("phys_state") ", " T("speed") ", " N("active") ", " N("rate") ", " N("width") ", "
-         N("sm_lid") ", " N("gids") ", " N("gids_v2_ipv4") ", " N("gid_v2_index") ", "
+         N("lid") ", " N("sm_lid") ", " N("link_downed") ", " N("gids") ", " N("gids_v2_ipv4") ", " N("gid_v2_index") ", "
          T("gid_types") ", " T("netdev") ", " N("mtu") ", " T("pkeys") ", " N("pkeys_full") ", "
          N("pkeys_own") ", " N("rcv_rate") ", " N("xmit_rate") " FROM fact "
          "WHERE kind = 'ib_port' GROUP BY subject"),
@@ -126,6 +126,11 @@ const struct schema_object report_views[] = {
          "OR (SELECT accelerators FROM run) > 1 AS several FROM (SELECT EXISTS (SELECT 1 FROM fact "
          "WHERE kind = 'late' OR kind = 'env' AND name = 'value' AND subject IN ('WORLD_SIZE', "
          "'OMPI_COMM_WORLD_SIZE', 'MPI_LOCALNRANKS') AND CAST(text AS INTEGER) > 1) AS launched)"),
+    /* What kind of program the job is, so that advice is in its words: 1, 0, or NULL where nobody knows. */
+    VIEW("program",
+         "SELECT coalesce(max(number) FILTER (WHERE name = 'torch'), CASE WHEN EXISTS (SELECT 1 FROM fact "
+         "WHERE kind = 'trace' AND name = 'tool' AND text LIKE 'PyTorch%') THEN 1 END) AS torch, "
+         "max(number) FILTER (WHERE name = 'python') AS python FROM fact WHERE kind = 'job' AND subject = ''"),
 };
 /* clang-format on */
 const size_t report_view_count = sizeof(report_views) / sizeof(report_views[0]);

@@ -131,9 +131,18 @@ static bool special(const char *name)
     return !strcmp(name, "severity") || !strcmp(name, "gain_seconds");
 }
 
+/* Times and shares of the ledger are known as its rows are. */
+static void qualify(struct evidence_list *list, enum evidence how)
+{
+    struct evidence_item *it = &list->items[list->count - 1];
+    if (!it->text && !strcmp(it->source, "ledger") && strcmp(it->name, "compute") &&
+        (!strcmp(it->unit, "s") || !strcmp(it->unit, "1")))
+        it->how = how;
+}
+
 /* All that a row gives; what begins with '_' only fills placeholders. */
 static bool collect(sqlite3_stmt *s, struct evidence_list *all, struct report_finding *f,
-                    double *ret_at_most)
+                    enum evidence how, double *ret_at_most)
 {
     bool ok = true;
     for (int i = 0; i < sqlite3_column_count(s) && ok; i++) {
@@ -151,8 +160,13 @@ static bool collect(sqlite3_stmt *s, struct evidence_list *all, struct report_fi
         if (special(c.name))
             continue;
         ok = fill_evidence(all, c.name, value, text, c.unit, c.source);
-        if (ok && c.name[0] != '_')
+        if (ok)
+            qualify(all, how);
+        if (ok && c.name[0] != '_') {
             ok = fill_evidence(&f->evidence, c.name, value, text, c.unit, c.source);
+            if (ok)
+                qualify(&f->evidence, how);
+        }
     }
     return ok;
 }
@@ -170,6 +184,15 @@ static char *filled(const char *text, const struct evidence_list *all, bool plai
     return out.data;
 }
 
+static char *first(const struct rule *rule, const struct evidence_list *all)
+{
+    struct str text = {0};
+    str_addf(&text, "%s%s", rule->first ? "" : "Fix ", rule->first ? rule->first : rule->id);
+    char *filled_text = text.failed ? NULL : filled(str_text(&text), all, false);
+    str_clear(&text);
+    return filled_text;
+}
+
 static bool add_finding(const struct rule *rule, sqlite3_stmt *s, struct report *r,
                         struct rule_scenarios *ret)
 {
@@ -183,7 +206,7 @@ static bool add_finding(const struct rule *rule, sqlite3_stmt *s, struct report 
     *f =
         (struct report_finding){.severity = rule->severity, .gain_seconds = NAN, .gain_share = NAN};
     *scenario = (struct rule_scenario){.at_most = NAN};
-    bool ok = collect(s, &all, f, &scenario->at_most);
+    bool ok = collect(s, &all, f, report_waits_evidence(r), &scenario->at_most);
     if (ok) {
         f->id = mem_strdup(rule->id);
         f->title = filled(rule->title, &all, false);
@@ -191,10 +214,11 @@ static bool add_finding(const struct rule *rule, sqlite3_stmt *s, struct report 
         f->fix = filled(rule->fix, &all, false);
         f->source = filled(rule->source, &all, false);
         f->apply = rule->apply ? filled(rule->apply, &all, true) : NULL;
+        f->first = first(rule, &all);
         scenario->text = filled(rule->scenario ? rule->scenario : "none", &all, true);
     }
     evidence_list_clear(&all);
-    return ok && f->id && f->title && f->why && f->fix && f->source && scenario->text &&
+    return ok && f->id && f->title && f->why && f->fix && f->source && scenario->text && f->first &&
            (!rule->apply || f->apply);
 }
 

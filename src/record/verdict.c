@@ -17,23 +17,23 @@
 /* "41 % it waited for storage": the clause of each cause; %s takes " RESOURCE" or "". */
 static const char *const clauses[CAUSE_COUNT] = {
     [CAUSE_NONE] = "it waited",
-    [CAUSE_UNKNOWN] = "it waited for something unknown",
+    [CAUSE_UNKNOWN] = "it waited for an unknown reason",
     [CAUSE_STORAGE] = "it waited for storage",
     [CAUSE_PREPARE] = "it waited for CPU work on the data",
-    [CAUSE_CPU_STARVED] = "it waited for threads without a core",
+    [CAUSE_CPU_STARVED] = "it waited for threads that had no free core",
     [CAUSE_NETWORK] = "it waited for the network",
     [CAUSE_COLLECTIVE] = "it waited for collectives",
     [CAUSE_LATE_PEER] = "it waited for a late rank",
     [CAUSE_KV_TRANSFER] = "it waited for KV-cache transfers",
-    [CAUSE_PAGEABLE_COPY] = "it copied from memory that is not pinned",
+    [CAUSE_PAGEABLE_COPY] = "it copied from pageable memory",
     [CAUSE_LINK] = "it copied over PCIe or NVLink",
     [CAUSE_LAUNCH] = "it waited for kernel launches",
-    [CAUSE_HOST] = "it waited for other code of the launching thread",
+    [CAUSE_HOST] = "it waited for host code between kernel launches",
     [CAUSE_CHECKPOINT] = "it waited for checkpoints",
     [CAUSE_STARTUP] = "it waited for processes to start",
-    [CAUSE_MEMORY] = "it waited for memory",
+    [CAUSE_MEMORY] = "it waited for memory pages",
     [CAUSE_LOCK] = "it waited for a lock",
-    [CAUSE_SLEEP] = "the job slept",
+    [CAUSE_SLEEP] = "it waited while the job slept",
 };
 
 static bool is_loss(enum state s)
@@ -43,10 +43,24 @@ static bool is_loss(enum state s)
 
 struct sums {
     double total, compute, unseen, lost;
-    double cause[CAUSE_COUNT]; /* all in ns over all accelerators */
-    enum cause top;            /* CAUSE_NONE: no loss at all */
-    const char *resource;      /* where most of the top cause was lost; NULL unknown */
+    double cause[CAUSE_COUNT];                   /* all in ns over all accelerators */
+    enum evidence computed, waited[CAUSE_COUNT]; /* the weakest of each */
+    enum cause top;                              /* CAUSE_NONE: no loss at all */
+    const char *resource; /* where most of the top cause was lost; NULL unknown */
 };
+
+static void add_row(struct sums *s, const struct report_row *row)
+{
+    enum evidence *weakest = row->state == STATE_COMPUTE ? &s->computed
+                             : is_loss(row->state)       ? &s->waited[row->cause]
+                                                         : NULL;
+    if (weakest && row->evidence > *weakest)
+        *weakest = row->evidence;
+    if (is_loss(row->state)) {
+        s->cause[row->cause] += (double)row->ns;
+        s->lost += (double)row->ns;
+    }
+}
 
 static void sum_up(const struct report *r, struct sums *s)
 {
@@ -57,10 +71,7 @@ static void sum_up(const struct report *r, struct sums *s)
         s->unseen += (double)r->accelerators[i].state_ns[STATE_UNSEEN];
     }
     for (size_t i = 0; i < r->row_count; i++)
-        if (is_loss(r->rows[i].state)) {
-            s->cause[r->rows[i].cause] += (double)r->rows[i].ns;
-            s->lost += (double)r->rows[i].ns;
-        }
+        add_row(s, &r->rows[i]);
     for (int c = 1; c < CAUSE_COUNT; c++)
         if (s->cause[c] > (s->top == CAUSE_NONE ? 0 : s->cause[s->top]))
             s->top = (enum cause)c;
@@ -195,16 +206,17 @@ static void add_top(struct str *out, const struct report *r, const struct sums *
     if (s->top == CAUSE_NONE || s->cause[s->top] < 0.01 * s->total)
         return;
     const char *clause = s->top == CAUSE_UNKNOWN && r->late_ns * 2 > s->cause[s->top]
-                             ? "it did not begin work that was launched"
+                             ? "it had not started work that was launched"
                          : clauses[s->top] ? clauses[s->top]
                                            : cause_title(s->top);
     if (s->top == CAUSE_LATE_PEER && has_finding(r, "network-service-slow"))
-        clause = "it waited for answers of"; /* a service, no rank */
+        clause = "it waited for answers from"; /* a service, no rank */
     else if (s->top == CAUSE_LATE_PEER && has_finding(r, "service-idle"))
-        clause = "it waited for requests of"; /* a client, no rank */
+        clause = "it waited for requests from"; /* a client, no rank */
     bool they = r->accelerator_count > 1 && !strncmp(clause, "it ", 3);
-    str_addf(out, "; %s %s%s", unit_format_share(buf, sizeof(buf), s->cause[s->top] / s->total),
-             they ? "they " : "", they ? clause + 3 : clause);
+    str_addf(out, "; %s%s %s%s", evidence_words(s->waited[s->top]),
+             unit_format_share(buf, sizeof(buf), s->cause[s->top] / s->total), they ? "they " : "",
+             they ? clause + 3 : clause);
     if (s->resource && (s->top == CAUSE_STORAGE || s->top == CAUSE_NETWORK ||
                         s->top == CAUSE_LATE_PEER || s->top == CAUSE_CHECKPOINT))
         str_addf(out, s->top == CAUSE_STORAGE || s->top == CAUSE_LATE_PEER ? " %s" : " (%s)",
@@ -213,7 +225,7 @@ static void add_top(struct str *out, const struct report *r, const struct sums *
         add_reads(out, r, s->resource);
 }
 
-static void add_fix(struct str *out, const struct report *r, const char *what)
+static void add_fix(struct str *out, const struct report *r)
 {
     char buf[48];
     const struct report_finding *fix = first_fix(r);
@@ -223,7 +235,7 @@ static void add_fix(struct str *out, const struct report *r, const char *what)
         return;
     }
     double times = speedup(r, fix->gain_seconds);
-    str_addf(out, " Fix %s first", what);
+    str_addf(out, " %s first", fix->first);
     if (times >= SPEEDUP_TOLD) {
         str_addf(out, ": up to %.*f×", times < 1.1 ? 2 : 1, times);
         if (r->money.currency && isfinite(fix->gain_share))
@@ -234,7 +246,7 @@ static void add_fix(struct str *out, const struct report *r, const char *what)
     str_add(out, ".");
 }
 
-static char *sentence(const struct report *r, const struct sums *s, const char *fix)
+static char *sentence(const struct report *r, const struct sums *s)
 {
     char share[32], span[32];
     struct str out = {0};
@@ -249,14 +261,14 @@ static char *sentence(const struct report *r, const struct sums *s, const char *
             str_addf(&out, " %s.", first_fix(r)->title);
     } else {
         add_gpus(&out, r);
-        str_addf(&out, " computed %s of %s",
+        str_addf(&out, " computed %s%s of %s", evidence_words(s->computed),
                  unit_format_share(share, sizeof(share), s->compute / s->total),
                  unit_format_ns(span, sizeof(span), r->span_ns));
         add_top(&out, r, s);
         str_add(&out, ".");
         if (isfinite(faster))
             str_addf(&out, " A faster GPU gains at most %.*f×.", faster < 1.95 ? 2 : 1, faster);
-        add_fix(&out, r, fix);
+        add_fix(&out, r);
     }
     if (out.failed)
         str_clear(&out);
@@ -284,6 +296,6 @@ bool verdict_fill(struct report *r, const struct price_verdict *price)
     const char *limited_by = limit(r, &s, price->first_cause);
     v->more_accelerators_help = more_help(limited_by, price->more_accelerators_help);
     v->limited_by = mem_strdup(limited_by);
-    v->sentence = sentence(r, &s, price->first_fix);
+    v->sentence = sentence(r, &s);
     return v->limited_by && v->sentence;
 }

@@ -26,10 +26,7 @@ static void add_wait(struct str *out, const struct report *r, const struct sum *
              "</span><svg aria-hidden=\"true\"><rect class=\"%s\" width=\"%.2f%%\" "
              "height=\"100%%\" rx=\"3\"/></svg></div></td>",
              class, part < 0.4 ? 0.4 : part);
-    str_addf(out, "<td class=\"n\">%s%s</td>",
-             w->evidence == EVIDENCE_BOUND                                         ? "\xe2\x89\xa4 "
-             : w->evidence == EVIDENCE_SAMPLED || w->evidence == EVIDENCE_COUNTERS ? "~"
-                                                                                   : "",
+    str_addf(out, "<td class=\"n\">%s%s</td>", evidence_mark(w->evidence),
              unit_format_ns(buf, sizeof(buf), w->ns));
     str_addf(out, "<td class=\"n\">%s</td>", phrase_share(buf, sizeof(buf), w->share));
     if (r->money.currency) {

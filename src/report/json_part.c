@@ -2,6 +2,7 @@
 #include "report/json_part.h"
 
 #include <math.h>
+#include <stdio.h>
 
 void json_part_item(struct json *j, const char *name, double value, const char *text,
                     const char *unit, const char *source)
@@ -17,11 +18,26 @@ void json_part_item(struct json *j, const char *name, double value, const char *
     json_object_end(j);
 }
 
+/* "ledger", "ledger (upper bound)": a reader of the number alone must not take a bound for a measurement. */
+static const char *source_of(char *buf, size_t size, const struct evidence_item *e)
+{
+    const char *how = e->how == EVIDENCE_BOUND      ? "upper bound"
+                      : e->how == EVIDENCE_SAMPLED  ? "sampled"
+                      : e->how == EVIDENCE_COUNTERS ? "counters"
+                                                    : NULL;
+    if (!how || !e->source)
+        return e->source;
+    snprintf(buf, size, "%s (%s)", e->source, how);
+    return buf;
+}
+
 void json_part_evidence(struct json *j, const struct evidence_list *l)
 {
+    char source[128];
     for (size_t i = 0; i < l->count; i++) {
         const struct evidence_item *e = &l->items[i];
-        json_part_item(j, e->name, e->value, e->text, e->unit, e->source);
+        json_part_item(j, e->name, e->value, e->text, e->unit,
+                       source_of(source, sizeof(source), e));
     }
 }
 

@@ -161,6 +161,7 @@ static void add_number(double v, const char *unit, struct str *out)
 void phrase_value(const struct evidence_item *e, struct str *out)
 {
     if (!e->text) {
+        str_add(out, evidence_mark(e->how));
         add_number(e->value, e->unit, out);
         return;
     }

@@ -50,14 +50,24 @@ static void put_head(struct text *t)
     page_wrap(p, TONE_WARN, "! ", str_text(s), 2);
 }
 
-static void put_share(struct page *p, int64_t ns, int64_t of, const char *what, int columns)
+/* Whether the figure is a bound or an estimate. */
+static const char *mark_of(const struct text *t, enum state state)
+{
+    bool plain = state == STATE_UNUSED || state == STATE_UNSEEN;
+    return plain ? "" : evidence_mark(report_state_evidence(t->r, state));
+}
+
+static void put_share(struct text *t, const struct sum_group *g, enum state state, int columns)
 {
     char buf[32];
-    struct str *s = page_scratch(p);
-    str_addf(s, "%s %s",
-             of > 0 ? unit_format_share(buf, sizeof(buf), (double)ns / (double)of) : "unknown",
-             what);
-    page_right(p, TONE_PLAIN, str_text(s), columns);
+    struct str *s = page_scratch(&t->page);
+    if (g->ns > 0)
+        str_addf(s, "%s%s", mark_of(t, state),
+                 unit_format_share(buf, sizeof(buf), (double)g->state_ns[state] / (double)g->ns));
+    else
+        str_add(s, "unknown");
+    str_addf(s, " %s", state_name(state));
+    page_right(&t->page, TONE_PLAIN, str_text(s), columns);
 }
 
 static int label_columns(const struct text *t)
@@ -82,7 +92,8 @@ static void put_legend(struct text *t, int indent)
             continue;
         double share = (double)t->sum->state_ns[i] / (double)t->sum->ns;
         struct str *s = page_scratch(p);
-        str_addf(s, " %s %s", state_name(i), unit_format_share(buf, sizeof(buf), share));
+        str_addf(s, " %s %s%s", state_name(i), mark_of(t, (enum state)i),
+                 unit_format_share(buf, sizeof(buf), share));
         if (used + 1 + (int)s->len > p->width) {
             page_end(p);
             page_spaces(p, indent);
@@ -98,7 +109,9 @@ static void put_legend(struct text *t, int indent)
 static void put_bars(struct text *t)
 {
     struct page *p = &t->page;
-    int label = label_columns(t) + 1, shares = 26;
+    int label = label_columns(t) + 1;
+    int compute = 14 + plain_width(mark_of(t, STATE_COMPUTE));
+    int wait = 12 + plain_width(mark_of(t, STATE_WAIT));
     size_t shown = t->group_count;
     if (shown > (size_t)t->room->groups)
         shown = (size_t)t->room->groups;
@@ -108,9 +121,9 @@ static void put_bars(struct text *t)
     for (size_t i = 0; i < shown; i++) {
         const struct sum_group *g = &t->groups[i];
         page_left(p, TONE_PLAIN, g->label, label);
-        page_state_bar(p, g->state_ns, p->width - label - shares);
-        put_share(p, g->state_ns[STATE_COMPUTE], g->ns, "compute", 14);
-        put_share(p, g->state_ns[STATE_WAIT], g->ns, "wait", 12);
+        page_state_bar(p, g->state_ns, p->width - label - compute - wait);
+        put_share(t, g, STATE_COMPUTE, compute);
+        put_share(t, g, STATE_WAIT, wait);
         page_end(p);
     }
     if (shown < t->group_count) {
@@ -138,10 +151,7 @@ static void put_time(struct page *p, int64_t ns, enum evidence evidence, int col
 {
     char buf[32];
     struct str *s = page_scratch(p);
-    const char *mark = evidence == EVIDENCE_SAMPLED || evidence == EVIDENCE_COUNTERS ? "~"
-                       : evidence == EVIDENCE_BOUND ? "\xe2\x89\xa4 "
-                                                    : "";
-    str_addf(s, "%s%s", mark, unit_format_ns(buf, sizeof(buf), ns));
+    str_addf(s, "%s%s", evidence_mark(evidence), unit_format_ns(buf, sizeof(buf), ns));
     page_right(p, TONE_PLAIN, str_text(s), columns);
 }
 

@@ -44,7 +44,7 @@ static const struct {
     {"hw_counters/rp_cnp_handled", "rp_cnp_handled_rise", 32},
     {"hw_counters/np_ecn_marked_roce_packets", "np_ecn_marked_roce_packets_rise", 32},
 };
-enum { RCV, XMIT };
+enum { RCV, XMIT, LINK_DOWNED };
 
 static bool is_ceiling(int i, double v)
 {
@@ -95,6 +95,8 @@ static double rise(const struct rdma_port *p, int i)
 void rdma_counter_facts(const struct rdma_port *p, int64_t ns, struct out *o)
 {
     double rcv = rise(p, RCV) * WORD_BYTES, xmit = rise(p, XMIT) * WORD_BYTES;
+    if (!p->shared[LINK_DOWNED] && !is_ceiling(LINK_DOWNED, p->last[LINK_DOWNED]))
+        out_number(o, "link_downed", p->last[LINK_DOWNED], "count");
     if (ns <= 0)
         return;
     out_number(o, "rcv_bytes_rise", rcv, "bytes");

@@ -58,6 +58,9 @@ static void judge_line(const char *file, const char *line, const struct report *
     } else if (sscanf(line, "# absent: %63s", id) == 1) {
         if (find(r, id))
             fail_msg("%s: found %s: %s", file, id, find(r, id)->title);
+    } else if (!strncmp(line, "# silent: ", 10)) {
+        if (says(r, line + 10))
+            fail_msg("%s: something says \"%s\"", file, line + 10);
     } else if (!strncmp(line, "# says: ", 8)) {
         if (!says(r, line + 8))
             fail_msg("%s: nothing says \"%s\"", file, line + 8);

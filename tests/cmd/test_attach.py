@@ -30,6 +30,35 @@ def job():
     child.communicate()
 
 
+def bounds_are_told(text, j):
+    """Where the calls alone are seen, every figure says that it is a bound: rows, bars, findings, verdict, JSON."""
+    said = j["verdict"]["sentence"]
+    assert said.startswith("GPU 0 computed at most "), said
+    assert not re.search(r"; (?!at most )[\d.]+ %", said), said
+    assert re.search(r"≤ [\d.]+ % compute", text) and re.search(r"≤ [\d.]+ % wait", text), text
+    for f in j["findings"]:
+        for e in f["evidence"]:
+            if e["source"].startswith("ledger") and e["unit"] in ("s", "1") and e["name"] != "compute":
+                assert e["source"] == "ledger (upper bound)", e
+        if f["gain_seconds"]:
+            assert [e["value"] for e in f["evidence"] if e["name"] == "gain_bound"] == ["upper"], f
+    assert not re.search(r"saves (?!at most )", text), text
+    assert not re.search(r"(waited|share) \d", text), text
+
+
+def test_a_starving_job_that_runs_already(folder):
+    starving = [gf.TRAIN, "--compute-ms", "3", "--decode-ms", "1.5", "--batch", "4", "--workers", "1"]
+    child = gf.start(*starving, "--steps", "100000", env=gf.environment(**SIMULATED))
+    try:
+        gf.wait_for(lambda: gf.maps_libcuda(child.pid))
+        r = gf.gpufeed("record", "-p", child.pid, "-d", "3", "-o", folder / "r.gpufeed", "--price", "28")
+    finally:
+        gf.kill_group(child)
+        child.communicate()
+    assert r.code == 0 and "saves at most " in r.out, r
+    bounds_are_told(r.out, gf.report(folder / "r.gpufeed"))
+
+
 def test_two_seconds_of_a_running_job(folder):
     child = gf.start(*STEADY, "--steps", "450", "--log", folder / "log", env=gf.environment(**SIMULATED))
     gf.wait_for(lambda: gf.maps_libcuda(child.pid))
@@ -44,6 +73,7 @@ def test_two_seconds_of_a_running_job(folder):
     assert j["accelerators"], j
     assert all(row["evidence"] == "bound" or row["state"] == "unseen" for row in j["ledger"]), j["ledger"]
     assert gf.seconds(j, "compute", "copy", "comm") > 0, j
+    bounds_are_told(r.out, j)
 
 
 def test_the_default_name(job, folder):
@@ -61,6 +91,11 @@ def test_results_go_to_stdout(how, job, folder):
         gf.lawful(r.out)
     else:
         assert "<svg" in (folder / "r.html").read_text()
+
+
+def test_a_page_on_the_standard_output(job, folder):
+    r = gf.gpufeed("record", "-p", job.pid, "-d", "1", "-o", folder / "r.gpufeed", "--html", "-")
+    assert r.code == 0 and r.out.startswith("<!doctype html>") and r.out.rstrip().endswith("</html>"), r
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

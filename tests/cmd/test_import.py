@@ -127,7 +127,7 @@ def test_serving_with_nothing_to_run():
     assert late["before the first work of a stream"] == late["waited"] > 0.46
     v = r["verdict"]
     assert v["limited_by"] == "unknown" and v["faster_accelerator_max_speedup"] is None
-    assert "did not begin work that was launched" in v["sentence"]
+    assert "had not started work that was launched" in v["sentence"]
     assert "hipMemcpyWithStream" in gf.gpufeed("report", CASES / "sglang_decode.json.gz").out
 
 

@@ -9,6 +9,7 @@
  *   -- first: ID                must be the first finding
  *   -- absent: ID               must not be found
  *   -- says: TEXT               some title, why or fix contains it
+ *   -- silent: TEXT             none of them does
  *   -- verdict: TEXT            the verdict contains it
  * Findings above info that no line names are a failure.
  */
@@ -143,6 +144,9 @@ static int judge_line(const char *file, const char *line, const struct report *r
     } else if (!strncmp(line, "-- says: ", 9)) {
         if (!says(r, line + 9))
             fail_msg("%s: nothing says \"%s\"", file, line + 9);
+    } else if (!strncmp(line, "-- silent: ", 11)) {
+        if (says(r, line + 11))
+            fail_msg("%s: something says \"%s\"", file, line + 11);
     } else if (!strncmp(line, "-- verdict: ", 12)) {
         if (!strstr(r->verdict.sentence, line + 12))
             fail_msg("%s: the verdict is \"%s\"", file, r->verdict.sentence);

@@ -236,7 +236,7 @@ def check_head(line, document):
 def check_bar(line, document):
     """A line of one accelerator, or of several that are alike: then its shares are their mean."""
     label, compute, wait = re.fullmatch(
-        rf"GPU ([\d, .-]+?)\s+\D*?({SHARE}) compute\s+({SHARE}) wait", line).groups()
+        rf"GPU ([\d, .-]+?)\s+\D*?({SHARE}) compute\s+(?:≤ |~)?({SHARE}) wait", line).groups()
     numbers = set()
     for part in re.findall(r"(\d+)(?:-(\d+))?", label):
         numbers |= set(range(int(part[0]), int(part[1] or part[0]) + 1))
@@ -248,7 +248,7 @@ def check_bar(line, document):
 
 def check_legend(line, document):
     total = sum(a["seconds"] for a in document["accelerators"])
-    for state, share in re.findall(rf"(compute|comm|copy|wait|unused|unseen) ({SHARE})", line):
+    for state, share in re.findall(rf"(compute|comm|copy|wait|unused|unseen) (?:≤ |~)?({SHARE})", line):
         value = sum(a["state"][state] * a["seconds"] for a in document["accelerators"])
         assert near(share_of(share), value / total)
 

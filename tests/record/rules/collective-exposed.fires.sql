@@ -1,6 +1,6 @@
 -- finding: warning collective-exposed
 -- first: collective-exposed
--- says: most of it in allreduce of BFloat16 over 8 ranks
+-- says: mostly in allreduce of BFloat16 over 8 ranks
 INSERT INTO ledger (state, cause, resource, seconds) VALUES
     ('compute', NULL, NULL, 30), ('comm', 'collective', NULL, 64), ('wait', 'launch', NULL, 6);
 INSERT INTO fact (kind, subject, name, number, unit) VALUES

@@ -1,7 +1,7 @@
 -- finding: warning storage-slow-disk
 -- first: storage-slow-disk
 -- absent: storage-remote-live-read
--- says: The GPU waits for disk sdb (/data)
+-- says: The GPU waits for reads from disk sdb (/data)
 INSERT INTO ledger (state, cause, resource, seconds) VALUES
     ('compute', NULL, NULL, 40), ('wait', 'storage', 'disk sdb (/data)', 50), ('wait', 'prepare', NULL, 10);
 INSERT INTO fact (kind, subject, name, number, unit) VALUES
