@@ -55,10 +55,11 @@ static void add_brand(struct str *out, const struct report *r)
     str_clear(&head);
 }
 
-static void add_ring(struct str *out, double compute, double wait)
+static void add_ring(struct str *out, const struct report *r, double compute, double wait)
 {
-    char share[32];
-    unit_format_share(share, sizeof(share), compute);
+    char part[32], share[48];
+    snprintf(share, sizeof(share), "%s%s", phrase_state_mark(r, STATE_COMPUTE),
+             unit_format_share(part, sizeof(part), compute));
     str_addf(out,
              "<div class=\"ring\"><svg viewBox=\"0 0 120 120\" role=\"img\" aria-label=\"computed "
              "%s of the time\"><circle class=\"track\" cx=\"60\" cy=\"60\" r=\"53\"/>",
@@ -72,8 +73,10 @@ static void add_ring(struct str *out, double compute, double wait)
              "<circle class=\"part\" cx=\"60\" cy=\"60\" r=\"53\" pathLength=\"100\" "
              "stroke-dasharray=\"%.2f 100\"/></g></svg>",
              compute * 100.0);
-    str_addf(out, "<div aria-hidden=\"true\"><strong>%s</strong><span>computing</span></div></div>",
-             share);
+    str_add(out, "<div aria-hidden=\"true\">");
+    if (strcmp(part, share))
+        html_element(out, "span", NULL, evidence_words(report_state_evidence(r, STATE_COMPUTE)));
+    str_addf(out, "<strong>%s</strong><span>computing</span></div></div>", part);
 }
 
 static const char *limit_title(const char *limited_by)
@@ -98,7 +101,7 @@ static void add_hero(struct str *out, const struct report *r, const struct sum *
     html_element(out, "p", "verdict", v->sentence ? v->sentence : "Unknown: too little was seen.");
     str_add(out, "</div>");
     if (known)
-        add_ring(out, v->utilisation, s->ns > 0 ? (double)s->waited_ns / (double)s->ns : 0);
+        add_ring(out, r, v->utilisation, s->ns > 0 ? (double)s->waited_ns / (double)s->ns : 0);
     str_add(out, "</section>\n");
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/unit.h"
+#include "report/phrase.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,37 +22,42 @@ static const struct {
     [STATE_UNUSED] = {"s-unused", "unused"},    [STATE_UNSEEN] = {"s-unseen", "not seen"},
 };
 
-static void fill_parts(struct html_part parts[STATE_COUNT], const int64_t ns[STATE_COUNT],
-                       int64_t total)
+static void fill_parts(struct html_part parts[STATE_COUNT], const struct report *r,
+                       const int64_t ns[STATE_COUNT], int64_t total)
 {
     char share[32], time[32];
     for (int s = 0; s < STATE_COUNT; s++) {
         parts[s] = (struct html_part){
             .class = states[s].class, .label = states[s].label, .value = (double)ns[s]};
-        snprintf(parts[s].text, sizeof(parts[s].text), "%s (%s)",
+        snprintf(parts[s].text, sizeof(parts[s].text), "%s%s (%s)", phrase_state_mark(r, s),
                  unit_format_share(share, sizeof(share), total ? (double)ns[s] / (double)total : 0),
                  unit_format_ns(time, sizeof(time), ns[s]));
     }
 }
 
-static void add_share(struct str *out, int64_t ns, int64_t of, const char *what)
+static void add_share(struct str *out, const struct report *r, const struct sum_group *g,
+                      enum state s)
 {
     char buf[32];
     str_add(out, "<b>");
-    str_add(out, of > 0 ? unit_format_share(buf, sizeof(buf), (double)ns / (double)of) : "unknown");
-    str_addf(out, "</b> %s", what);
+    if (g->ns > 0)
+        str_addf(out, "%s%s", phrase_state_mark(r, s),
+                 unit_format_share(buf, sizeof(buf), (double)g->state_ns[s] / (double)g->ns));
+    else
+        str_add(out, "unknown");
+    str_addf(out, "</b> %s", state_name(s));
 }
 
-static void add_lane(struct str *out, const struct sum_group *g)
+static void add_lane(struct str *out, const struct report *r, const struct sum_group *g)
 {
     struct html_part parts[STATE_COUNT];
-    fill_parts(parts, g->state_ns, g->ns);
+    fill_parts(parts, r, g->state_ns, g->ns);
     str_add(out, "<div class=\"lane\">");
     html_element(out, "b", NULL, g->label);
     str_add(out, "<span>");
-    add_share(out, g->state_ns[STATE_COMPUTE], g->ns, "compute");
+    add_share(out, r, g, STATE_COMPUTE);
     str_add(out, ", ");
-    add_share(out, g->state_ns[STATE_WAIT], g->ns, "wait");
+    add_share(out, r, g, STATE_WAIT);
     str_add(out, "</span>");
     html_bar(out, NULL, g->label, parts, STATE_COUNT);
     str_add(out, "</div>\n");
@@ -72,9 +78,9 @@ void html_states(struct str *out, const struct report *r, const struct sum *s)
               count < r->accelerator_count ? "accelerators alike are shown together" : NULL);
     str_add(out, "<div class=\"lanes\">");
     for (size_t i = 0; i < count; i++)
-        add_lane(out, &groups[i]);
+        add_lane(out, r, &groups[i]);
     str_add(out, "</div>\n");
-    fill_parts(parts, s->state_ns, s->ns);
+    fill_parts(parts, r, s->state_ns, s->ns);
     html_legend(out, parts, STATE_COUNT);
     html_timeline(out, r, s);
     html_card_end(out);

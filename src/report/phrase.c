@@ -18,6 +18,12 @@ static void separate(struct str *out, size_t start, const char *separator)
         str_add(out, separator);
 }
 
+const char *phrase_state_mark(const struct report *r, enum state s)
+{
+    bool plain = s == STATE_UNUSED || s == STATE_UNSEEN;
+    return plain ? "" : evidence_mark(report_state_evidence(r, s));
+}
+
 char *phrase_share(char *buf, size_t size, double share)
 {
     if (isfinite(share))

@@ -13,6 +13,9 @@
 #include "model/report.h"
 #include "report/sum.h"
 
+/* What goes before the share of a state: "≤ ", "~" or "" (model/ledger_row.h). What was unused or not seen is
+ * told as it is. */
+const char *phrase_state_mark(const struct report *r, enum state s);
 /* unit_format_share, "unknown" for NAN. Returns buf. */
 char *phrase_share(char *buf, size_t size, double share);
 /* "2 × NVIDIA H100 80GB HBM3 (simulated)"; "no accelerator". */

@@ -50,19 +50,12 @@ static void put_head(struct text *t)
     page_wrap(p, TONE_WARN, "! ", str_text(s), 2);
 }
 
-/* Whether the figure is a bound or an estimate. */
-static const char *mark_of(const struct text *t, enum state state)
-{
-    bool plain = state == STATE_UNUSED || state == STATE_UNSEEN;
-    return plain ? "" : evidence_mark(report_state_evidence(t->r, state));
-}
-
 static void put_share(struct text *t, const struct sum_group *g, enum state state, int columns)
 {
     char buf[32];
     struct str *s = page_scratch(&t->page);
     if (g->ns > 0)
-        str_addf(s, "%s%s", mark_of(t, state),
+        str_addf(s, "%s%s", phrase_state_mark(t->r, state),
                  unit_format_share(buf, sizeof(buf), (double)g->state_ns[state] / (double)g->ns));
     else
         str_add(s, "unknown");
@@ -92,7 +85,7 @@ static void put_legend(struct text *t, int indent)
             continue;
         double share = (double)t->sum->state_ns[i] / (double)t->sum->ns;
         struct str *s = page_scratch(p);
-        str_addf(s, " %s %s%s", state_name(i), mark_of(t, (enum state)i),
+        str_addf(s, " %s %s%s", state_name(i), phrase_state_mark(t->r, (enum state)i),
                  unit_format_share(buf, sizeof(buf), share));
         if (used + 1 + (int)s->len > p->width) {
             page_end(p);
@@ -110,8 +103,8 @@ static void put_bars(struct text *t)
 {
     struct page *p = &t->page;
     int label = label_columns(t) + 1;
-    int compute = 14 + plain_width(mark_of(t, STATE_COMPUTE));
-    int wait = 12 + plain_width(mark_of(t, STATE_WAIT));
+    int compute = 14 + plain_width(phrase_state_mark(t->r, STATE_COMPUTE));
+    int wait = 12 + plain_width(phrase_state_mark(t->r, STATE_WAIT));
     size_t shown = t->group_count;
     if (shown > (size_t)t->room->groups)
         shown = (size_t)t->room->groups;

@@ -90,7 +90,8 @@ def test_results_go_to_stdout(how, job, folder):
     if how == "--json":
         gf.lawful(r.out)
     else:
-        assert "<svg" in (folder / "r.html").read_text()
+        page = (folder / "r.html").read_text()
+        assert "<svg" in page and re.search(r"<b>≤ [\d.]+ %</b> compute, <b>≤ [\d.]+ %</b> wait", page), page
 
 
 def test_a_page_on_the_standard_output(job, folder):
