@@ -10,6 +10,7 @@
 #define TIMES "\xc3\x97"
 #define FROM " \xe2\x86\x90 "
 #define BUF 48
+#define SLOWDOWN_LEAST 0.001
 #define SHARE_TOLD_NS (10 * NS_PER_S) /* shorter runs: the own cost's share of a core is not told */
 
 static void separate(struct str *out, size_t start, const char *separator)
@@ -222,7 +223,9 @@ void phrase_cost(const struct report *r, struct str *out)
                  t->events_lost == 1 ? "" : "s");
     else
         str_add(out, ", no events lost");
-    if (isfinite(t->slowdown_bound))
+    if (t->slowdown_bound >= 0 && t->slowdown_bound < SLOWDOWN_LEAST) /* "at most 0.0 %" is false */
+        str_add(out, ", slows the job by less than 0.1 %");
+    else if (isfinite(t->slowdown_bound))
         str_addf(out, ", slows the job by at most %s",
                  unit_format_share(buf, sizeof(buf), t->slowdown_bound));
 }

@@ -247,6 +247,25 @@ static void the_own_cost_of_a_short_run(void **state)
     expect_cost(100, "wait chain", 2, "1.65 s of CPU (1.7 % of a core), 2 events lost");
 }
 
+/* A bound that is rounded down would be none. */
+static void a_bound_is_not_told_as_nothing(void **state)
+{
+    static const struct {
+        double bound;
+        const char *want;
+    } cases[] = {{0, "less than 0.1 %"},
+                 {0.0004, "less than 0.1 %"},
+                 {0.00099, "less than 0.1 %"},
+                 {0.006, "at most 0.6 %"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct str s = {0};
+        struct report r = {.tool = {.cpu_seconds = 1, .slowdown_bound = cases[i].bound}};
+        phrase_cost(&r, &s);
+        assert_non_null(strstr(str_text(&s), cases[i].want));
+        str_clear(&s);
+    }
+}
+
 /* Ranks of several files that all call their device 0. */
 static void equal_numbers_are_told_apart(void **state)
 {
@@ -282,6 +301,7 @@ int main(void)
         cmocka_unit_test(values_are_read_with_their_unit),
         cmocka_unit_test(gains_say_what_they_are),
         cmocka_unit_test(the_own_cost_of_a_short_run),
+        cmocka_unit_test(a_bound_is_not_told_as_nothing),
         cmocka_unit_test(equal_numbers_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
