@@ -86,6 +86,16 @@ static bool take_named(const char *text, const char *name, uint64_t *ret)
     return p && (p += strlen(name)) && take(&p, 10, ret);
 }
 
+bool procfs_parse_status(const char *text, struct procfs_status *ret)
+{
+    uint64_t tgid, ppid;
+    if (!take_named(text, "\nTgid:", &tgid) || !take_named(text, "\nPPid:", &ppid) ||
+        tgid > UINT32_MAX || ppid > UINT32_MAX)
+        return false;
+    *ret = (struct procfs_status){(uint32_t)tgid, (uint32_t)ppid};
+    return true;
+}
+
 bool procfs_parse_writes(const char *text, uint64_t *ret_calls, uint64_t *ret_dirtied)
 {
     if (!take_named(text, "syscw:", ret_calls))

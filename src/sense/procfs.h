@@ -29,6 +29,12 @@ struct procfs_schedstat {
 };
 bool procfs_parse_schedstat(const char *text, struct procfs_schedstat *ret);
 
+struct procfs_status {
+    uint32_t tgid, ppid;
+};
+/* /proc/PID/status, of which PID may be a thread's. */
+bool procfs_parse_status(const char *text, struct procfs_status *ret);
+
 #define PROCFS_RUNNING (-2) /* on a core, or runnable */
 #define PROCFS_OUTSIDE (-1) /* blocked outside any system call: page fault, stop */
 struct procfs_syscall {

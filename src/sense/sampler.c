@@ -142,24 +142,35 @@ static long read_file(const struct sampler_proc *p, const struct sampler_thread 
     return n;
 }
 
+/* The state of a thread; 'X': it is gone, or has ended and its status was not asked for yet. */
+static char read_state(struct sampler_proc *p, const struct sampler_thread *t)
+{
+    char text[SAMPLER_TEXT];
+    struct procfs_stat st;
+    if (read_file(p, t, -1, "stat", text) <= 0 || !procfs_parse_stat(text, &st))
+        return 'X';
+    p->over |= st.state == 'Z' && t->tid == t->tgid;
+    return st.state == 'Z' ? 'X' : st.state;
+}
+
 /* Is the thread blocked, and in what call? False: it is gone. */
 static bool read_call(struct sampler_proc *p, struct sampler_thread *t, struct procfs_syscall *ret)
 {
     char text[SAMPLER_TEXT];
-    struct procfs_stat st;
     ret->nr = PROCFS_RUNNING;
     if (!p->denied) {
         long n = read_file(p, t, t->syscall, "syscall", text);
+        if (n > 0 && procfs_parse_syscall(text, ret))
+            return ret->nr != PROCFS_OUTSIDE || t->tid != t->tgid || read_state(p, t) != 'X';
         if (n > 0)
-            return procfs_parse_syscall(text, ret) || true;
+            return true;
         if (errno != EACCES && errno != EPERM)
             return false;
         p->denied = true;
     }
-    if (read_file(p, t, -1, "stat", text) <= 0 || !procfs_parse_stat(text, &st))
-        return false;
-    ret->nr = st.state == 'R' ? PROCFS_RUNNING : PROCFS_OUTSIDE;
-    return true;
+    char state = read_state(p, t);
+    ret->nr = state == 'R' ? PROCFS_RUNNING : PROCFS_OUTSIDE;
+    return state != 'X';
 }
 
 static bool same_what(const struct sampler_what *a, const struct sampler_what *b)
@@ -377,6 +388,16 @@ static void emit_open(struct sampler *s, struct sampler_thread *t, int64_t until
         emit_wait(s, t, &x, &t->what, flags, k);
 }
 
+/* What a thread was in when it was last seen went on until its end. */
+static void emit_last(struct sampler *s, struct sampler_thread *t, const struct sampler_sink *k)
+{
+    struct sampler_piece x = {t->clock.done, t->gone_at, t->gone_at, SAMPLER_WROTE, 0};
+    struct sampler_what writing = {.target = TARGET_WRITE};
+    emit_open(s, t, t->gone_at, 0, k);
+    if (t->clock.begun && !t->clock.blocked && t->write.wrote)
+        emit_wait(s, t, &x, &writing, 0, k);
+}
+
 static void emit_all(struct sampler *s, const struct sampler_sink *k)
 {
     for (size_t i = 0; i < s->thread_count; i++) {
@@ -384,8 +405,8 @@ static void emit_all(struct sampler *s, const struct sampler_sink *k)
         for (int n = 0; n < t->pending_count; n++)
             emit_wait(s, t, &t->pending[n].piece, &t->pending[n].what, 0, k);
         t->pending_count = 0;
-        if (t->gone)
-            emit_open(s, t, t->clock.done, 0, k); /* it is freed right after */
+        if (t->gone) /* it is freed right after */
+            emit_last(s, t, k);
     }
 }
 

@@ -117,6 +117,11 @@ static int take(struct sampler_clock *c, const struct sampler_reading *r,
     return end_wait(c, r, out);
 }
 
+void sampler_clock_born(struct sampler_clock *c, int64_t t)
+{
+    *c = (struct sampler_clock){.done = t, .t_out = t, .last = t, .begun = true};
+}
+
 int sampler_clock_read(struct sampler_clock *c, const struct sampler_reading *r,
                        struct sampler_piece out[SAMPLER_PIECES])
 {

@@ -50,6 +50,9 @@ struct sampler_piece {
 
 #define SAMPLER_PIECES 3
 
+/* The thread was made at t: its counters began at 0, and it was runnable. */
+void sampler_clock_born(struct sampler_clock *c, int64_t t);
+
 /* Takes in a reading; returns how many pieces (at most SAMPLER_PIECES) it wrote to out. */
 int sampler_clock_read(struct sampler_clock *c, const struct sampler_reading *r,
                        struct sampler_piece out[SAMPLER_PIECES]);

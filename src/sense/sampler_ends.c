@@ -141,7 +141,7 @@ static void look(struct sampler *s, struct sampler_proc *p, const struct sampler
 void sampler_ends_look(struct sampler *s, struct sampler_proc *p, const struct sampler_sink *k)
 {
     int64_t every = k->now - p->born < YOUNG ? LOOK_YOUNG : LOOK_OLD;
-    if (!p->denied && k->now - p->ends_read >= every)
+    if (!p->denied && !p->over && k->now - p->ends_read >= every)
         look(s, p, k);
 }
 
@@ -162,7 +162,7 @@ void sampler_ends_refresh(struct sampler *s, uint64_t channel, uint32_t tgid,
             return;
     for (size_t i = 0; i < s->proc_count; i++) {
         struct sampler_proc *p = s->procs[i];
-        if (!p->denied && k->now - p->ends_read >= LOOK_WANTED)
+        if (!p->denied && !p->over && k->now - p->ends_read >= LOOK_WANTED)
             look(s, p, k);
     }
 }
@@ -228,8 +228,13 @@ static void futex_waker(const struct sampler *s, const struct sampler_thread *t,
 void sampler_ends_waker(struct sampler *s, const struct sampler_thread *t,
                         const struct sampler_what *w, struct event_wait *e)
 {
-    if (w->target == TARGET_FUTEX)
+    const struct sampler_thread *by = sampler_thread(s, w->waker);
+    if (by || w->waker_tgid) {
+        e->waker_tid = w->waker;
+        e->waker_tgid = by ? by->tgid : w->waker_tgid;
+    } else if (w->target == TARGET_FUTEX) {
         futex_waker(s, t, e);
-    else if (w->channel && (w->target == TARGET_PIPE || (w->flags & WAIT_LOOPBACK)))
+    } else if (w->channel && (w->target == TARGET_PIPE || (w->flags & WAIT_LOOPBACK))) {
         other_end(s, t, w, e);
+    }
 }

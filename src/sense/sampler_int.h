@@ -37,6 +37,7 @@ struct sampler_what {
     uint64_t rx, tx; /* of it, when the wait was first seen */
     uint32_t unsent;
     bool writing; /* waits to write: the other end is a reader */
+    uint32_t waker, waker_tgid; /* a thread or child process whose end is awaited; tgid 0: not seen */
 };
 
 struct sampler_pending {
@@ -57,6 +58,7 @@ struct sampler_proc {
     int dir;                   /* /proc/PID */
     int pidfd;                 /* -1: none */
     bool denied, mark, main_hot;
+    bool over;   /* its first thread has ended (its status may not have been asked for yet) */
     bool writes; /* holds the write end of a pipe or socket */
 };
 
@@ -73,6 +75,7 @@ struct sampler_thread {
     bool gone, hot, mark;
     bool ran, wrote; /* since the look before this one */
     bool keep_open;  /* descriptors stay open */
+    int64_t gone_at; /* gone: half way between the last look that saw it and the next */
     char comm[16];
     struct sampler_write write;
     struct sampler_pending pending[SAMPLER_PIECES + 1];
@@ -127,7 +130,9 @@ struct sampler {
     bool no_getfd;       /* pidfd_getfd(2) is not there or not allowed */
     uint64_t own_netns;
     int64_t tree_read, tree_cost, others_read;
-    uint64_t last_pid; /* of /proc/loadavg, at the last look at the tree */
+    int64_t new_read, new_next; /* new pids: last looked for; not to be looked at before */
+    bool unseen;                /* some were not looked at since the last look at the tree */
+    uint64_t last_pid;          /* of /proc/loadavg, at the last tick */
     int loadavg;       /* descriptor */
     int64_t period_ns, tick_began, open_told;
     double tick_cost; /* smoothed, ns of CPU */

@@ -8,6 +8,7 @@
 #include "sense/syscalls.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -145,6 +147,18 @@ static void socket_target(const struct look *l, int fd, uint64_t inode)
 
 static void epoll_target(const struct look *l, int fd);
 
+/* fdinfo of a pidfd has a line "Pid:\t4711"; 0: it is not seen. */
+static uint32_t pidfd_process(const struct look *l, int fd)
+{
+    char text[SAMPLER_TEXT];
+    int info = sampler_openat(l->p, "fdinfo/%d", fd);
+    long n = info < 0 ? -1 : sampler_pread(info, text);
+    if (info >= 0)
+        close(info);
+    const char *pid = n > 0 ? strstr(text, "\nPid:") : NULL;
+    return pid ? (uint32_t)strtoul(pid + 5, NULL, 10) : 0;
+}
+
 /* What reading, writing or polling a descriptor waits on. */
 static void fd_target(const struct look *l, int fd, bool inside_epoll)
 {
@@ -176,6 +190,7 @@ static void fd_target(const struct look *l, int fd, bool inside_epoll)
         break;
     case PROCFS_LINK_PIDFD:
         l->w->target = TARGET_CHILD;
+        l->w->waker = pidfd_process(l, fd);
         break;
     case PROCFS_LINK_EPOLL:
         l->w->target = TARGET_POLL;
@@ -356,16 +371,52 @@ static void lock_target(const struct look *l, const struct procfs_syscall *c)
         *l->w = (struct sampler_what){.target = TARGET_FUTEX};
 }
 
+/* The child of a process that has one only; 0: it has several or none. */
+static uint32_t only_child(const struct look *l)
+{
+    uint32_t child = 0;
+    for (size_t i = 0; i < l->s->proc_count; i++) {
+        const struct sampler_proc *p = l->s->procs[i];
+        if (p->ppid != l->p->tgid || !p->mark || p->over)
+            continue;
+        if (child)
+            return 0;
+        child = p->tgid;
+    }
+    return child;
+}
+
+/* The process that a call waits for; 0: any of several, or a group. */
+static uint32_t awaited_child(const struct look *l, const struct procfs_syscall *c)
+{
+    bool one = c->nr == SYS_wait4 ? (int)c->args[0] > 0
+                                  : c->nr == SYS_waitid && (idtype_t)c->args[0] == P_PID;
+    if (c->nr == SYS_waitid && (idtype_t)c->args[0] == P_PIDFD)
+        return pidfd_process(l, (int)c->args[1]);
+    return one ? (uint32_t)c->args[c->nr == SYS_wait4 ? 0 : 1] : only_child(l);
+}
+
+/* pthread_join() waits for the kernel to clear the number of the thread, which is the value that it
+ * awaits to change. A private futex is never ended by another process. */
+static void futex_target(const struct look *l, const struct procfs_syscall *c)
+{
+    int op = c->nr == SYS_futex ? (int)c->args[1] & FUTEX_CMD_MASK : -1;
+    bool private = c->nr == SYS_futex && (c->args[1] & FUTEX_PRIVATE_FLAG);
+    l->w->target = TARGET_FUTEX;
+    l->w->flags |= private ? WAIT_PRIVATE : 0;
+    const struct sampler_thread *t = sampler_thread(l->s, (uint32_t)c->args[2]);
+    if (!private && (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) && t && t->tgid == l->p->tgid)
+        l->w->waker = t->tid;
+}
+
 /* Of calls whose arguments tell no more. */
 static uint8_t plain_target(enum syscall_kind kind)
 {
     static const uint8_t targets[] = {
-        [SYSCALL_FUTEX] = TARGET_FUTEX,
         [SYSCALL_QUEUE] = TARGET_PIPE,
         [SYSCALL_SLEEP] = TARGET_SLEEP,
         /* of a child or another thread, or of a timer: nobody knows yet */
         [SYSCALL_SIGNAL] = TARGET_PIPE,
-        [SYSCALL_CHILD] = TARGET_CHILD,
         [SYSCALL_MEMORY] = TARGET_MEMORY,
     };
     return targets[kind];
@@ -399,10 +450,15 @@ static void call_target(const struct look *l, const struct procfs_syscall *c)
         lock_target(l, c);
         break;
     case SYSCALL_FUTEX:
+        futex_target(l, c);
+        break;
+    case SYSCALL_CHILD:
+        l->w->target = TARGET_CHILD;
+        l->w->waker = awaited_child(l, c);
+        break;
     case SYSCALL_QUEUE:
     case SYSCALL_SLEEP:
     case SYSCALL_SIGNAL:
-    case SYSCALL_CHILD:
     case SYSCALL_MEMORY:
         l->w->target = plain_target(syscall_kind(c->nr));
         break;
@@ -420,6 +476,8 @@ void sampler_target_find(struct sampler *s, struct sampler_proc *p, struct sampl
         sampler_fault_find(s, p, t, now, &what);
     else
         call_target(&l, &t->call);
+    const struct sampler_thread *waker = sampler_thread(s, what.waker);
+    what.waker_tgid = waker ? waker->tgid : 0;
     t->what = what;
     t->what_read = now;
 }

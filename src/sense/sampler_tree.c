@@ -21,6 +21,8 @@
 #define LOOK_ALWAYS (500 * NS_PER_MS)
 #define LOOK_OTHERS (2 * NS_PER_S) /* orphans change their parent; pids are used again */
 #define LOOK_SHARE 200             /* a look may cost 1/200 of the time until the next one */
+#define NEW_MAX 32                 /* new pids of one tick that are looked at one by one ... */
+#define NEW_SHARE 100              /* ... which may cost 1/100 of the time until the next such look */
 
 struct sampler_proc *sampler_proc(const struct sampler *s, uint32_t tgid)
 {
@@ -42,11 +44,11 @@ static int64_t cpu_now(void)
 }
 
 static void emit_thread(const struct sampler *s, const struct sampler_thread *t,
-                        enum thread_change change, const struct sampler_sink *k)
+                        enum thread_change change, int64_t at, const struct sampler_sink *k)
 {
     const struct sampler_proc *p = sampler_proc(s, t->tgid);
     struct event e = {.kind = EVENT_THREAD};
-    e.thread = (struct event_thread){.t = k->now,
+    e.thread = (struct event_thread){.t = at,
                                      .tid = t->tid,
                                      .tgid = t->tgid,
                                      .parent_tgid = p ? p->ppid : 0,
@@ -80,7 +82,7 @@ static void look_at_name(struct sampler *s, struct sampler_proc *p, struct sampl
         return;
     bool exec = t->tid == t->tgid;
     str_copy(t->comm, sizeof(t->comm), comm);
-    emit_thread(s, t, exec ? THREAD_EXEC : THREAD_NAME, k);
+    emit_thread(s, t, exec ? THREAD_EXEC : THREAD_NAME, k->now, k);
 }
 
 static void open_files(struct sampler *s, struct sampler_proc *p, struct sampler_thread *t)
@@ -94,7 +96,16 @@ static void open_files(struct sampler *s, struct sampler_proc *p, struct sampler
     s->open_count += (size_t)(t->schedstat >= 0) + (size_t)(t->syscall >= 0);
 }
 
-static void add_thread(struct sampler *s, struct sampler_proc *p, uint32_t tid,
+/* Its counters began at 0 when it was made, at `born`. */
+static void begin_at_birth(struct sampler_thread *t, int64_t born)
+{
+    int64_t t0, t1;
+    sampler_clock_born(&t->clock, born);
+    sampler_write_read(&t->write, 0, 0, 0, &t0, &t1);
+}
+
+/* born: when it was made; 0: some time before it was first seen. */
+static void add_thread(struct sampler *s, struct sampler_proc *p, uint32_t tid, int64_t born,
                        const struct sampler_sink *k)
 {
     uint64_t hot;
@@ -114,15 +125,21 @@ static void add_thread(struct sampler *s, struct sampler_proc *p, uint32_t tid,
     t->name_read = k->now;
     open_files(s, p, t);
     s->threads[s->thread_count++] = t;
-    emit_thread(s, t, THREAD_START, k);
+    if (born)
+        begin_at_birth(t, born);
+    emit_thread(s, t, THREAD_START, born ? born : k->now, k);
 }
 
 void sampler_tree_exit(struct sampler *s, struct sampler_thread *t, const struct sampler_sink *k)
 {
     if (t->gone)
         return;
+    struct sampler_proc *p = sampler_proc(s, t->tgid);
+    if (p && t->tid == t->tgid)
+        p->over = true;
     t->gone = true;
-    emit_thread(s, t, THREAD_EXIT, k);
+    t->gone_at = t->clock.begun ? t->clock.last + (k->now - t->clock.last) / 2 : k->now;
+    emit_thread(s, t, THREAD_EXIT, t->gone_at, k);
 }
 
 /* Calls each for the numeric entries of an open folder, and closes it. */
@@ -150,8 +167,8 @@ static void see_thread(void *arg, uint32_t tid)
     struct sampler_thread *t = sampler_thread(w->s, tid);
     if (t && t->tgid == w->p->tgid && !t->gone)
         t->mark = true;
-    else if (!t)
-        add_thread(w->s, w->p, tid, w->k);
+    else if (!t && !(w->p->over && tid == w->p->tgid))
+        add_thread(w->s, w->p, tid, 0, w->k);
 }
 
 static void look_at_threads(struct sampler *s, struct sampler_proc *p, const struct sampler_sink *k)
@@ -308,25 +325,59 @@ static void look_at_procs(struct sampler *s, const struct sampler_sink *k)
     }
 }
 
-/* The last pid given out: unchanged means nothing new anywhere. */
-static bool any_new(struct sampler *s)
+/* The last pid given out: unchanged means nothing new anywhere. 0: it cannot be read. */
+static uint64_t last_pid(const struct sampler *s)
 {
     char text[SAMPLER_TEXT];
     if (s->loadavg < 0 || sampler_pread(s->loadavg, text) <= 0)
-        return true;
+        return 0;
     const char *last = strrchr(text, ' ');
-    uint64_t pid = last ? strtoull(last, NULL, 10) : 0;
-    bool changed = pid != s->last_pid;
-    s->last_pid = pid;
-    return changed;
+    return last ? strtoull(last, NULL, 10) : 0;
+}
+
+/* A thread or process made since the last tick. */
+static void see_new(struct sampler *s, uint32_t pid, const struct sampler_sink *k)
+{
+    char path[32], text[SAMPLER_TEXT];
+    struct procfs_status st;
+    int64_t born = s->new_read + (k->now - s->new_read) / 2;
+    snprintf(path, sizeof(path), "/proc/%u/status", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    long n = fd < 0 ? -1 : sampler_pread(fd, text);
+    if (fd >= 0)
+        close(fd);
+    if (n <= 0 || !procfs_parse_status(text, &st) || sampler_thread(s, pid))
+        return;
+    struct sampler_proc *p = sampler_proc(s, st.tgid);
+    if (!p && st.tgid == pid && belongs(s, pid, st.ppid))
+        p = add_proc(s, pid, st.ppid, k);
+    if (p && !p->over)
+        add_thread(s, p, pid, born, k);
+}
+
+/* Threads and processes that were made since the last tick have the numbers that follow: they are seen
+ * at once, without a look at all there are. False: they were too many, or nobody knows. */
+static bool look_at_new(struct sampler *s, const struct sampler_sink *k)
+{
+    uint64_t from = s->last_pid, to = last_pid(s);
+    int64_t before = cpu_now();
+    bool few = from && to >= from && to - from <= NEW_MAX && k->now >= s->new_next;
+    s->last_pid = to;
+    for (uint64_t pid = from + 1; few && pid <= to; pid++)
+        see_new(s, (uint32_t)pid, k);
+    if (few && to > from)
+        s->new_next = k->now + (cpu_now() - before) * NEW_SHARE;
+    s->new_read = k->now;
+    return few || (from && to == from);
 }
 
 void sampler_tree_look(struct sampler *s, const struct sampler_sink *k)
 {
+    s->unseen |= !look_at_new(s, k);
     int64_t since = k->now - s->tree_read;
     if (s->tree_read && since < LOOK_SOON)
         return;
-    if (s->tree_read && since < LOOK_ALWAYS && (since < s->tree_cost * LOOK_SHARE || !any_new(s)))
+    if (s->tree_read && since < LOOK_ALWAYS && (since < s->tree_cost * LOOK_SHARE || !s->unseen))
         return;
     int64_t before = cpu_now();
     look_at_procs(s, k);
@@ -335,6 +386,7 @@ void sampler_tree_look(struct sampler *s, const struct sampler_sink *k)
             look_at_threads(s, s->procs[i], k);
     s->tree_read = k->now;
     s->tree_cost = cpu_now() - before;
+    s->unseen = false;
 }
 
 static void free_thread(struct sampler *s, struct sampler_thread *t)

@@ -61,6 +61,19 @@ static void test_syscall(void **state)
     assert_false(procfs_parse_syscall("99999999999 0 0 0 0 0 0", &s));
 }
 
+static void test_status(void **state)
+{
+    struct procfs_status st = {7, 7};
+    (void)state;
+    assert_true(procfs_parse_status("Name:\tpt_data_worker\nUmask:\t0022\nState:\tR (running)\n"
+                                    "Tgid:\t4711\nNgid:\t0\nPid:\t4713\nPPid:\t42\n",
+                                    &st));
+    assert_int_equal(st.tgid, 4711);
+    assert_int_equal(st.ppid, 42);
+    assert_false(procfs_parse_status("Name:\tx\nTgid:\t1\n", &st));
+    assert_int_equal(st.tgid, 4711);
+}
+
 static void test_writes(void **state)
 {
     uint64_t n, bytes;
@@ -182,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stat),    cmocka_unit_test(test_schedstat),
         cmocka_unit_test(test_syscall), cmocka_unit_test(test_writes),
+        cmocka_unit_test(test_status),
         cmocka_unit_test(test_tcp),     cmocka_unit_test(test_link),
         cmocka_unit_test(test_map),     cmocka_unit_test(test_garbage),
     };

@@ -270,6 +270,26 @@ static void test_garbage(void **state)
     }
 }
 
+/* A thread that was made between two readings: its counters tell all that it did since. */
+static void test_born(void **state)
+{
+    struct sampler_clock c;
+    struct sampler_piece out[SAMPLER_PIECES];
+    (void)state;
+    sampler_clock_born(&c, 100 * NS_PER_MS);
+    struct sampler_reading r = {.t = 105 * NS_PER_MS,
+                                .run_ns = 2 * NS_PER_MS,
+                                .wait_ns = 1 * NS_PER_MS,
+                                .switches = 3,
+                                .counted = true,
+                                .blocked = true};
+    assert_int_equal(sampler_clock_read(&c, &r, out), 1);
+    assert_int_equal(out[0].kind, SAMPLER_CORE);
+    assert_int_equal(out[0].t_in - out[0].t_out, 1 * NS_PER_MS);
+    assert_int_equal(c.t_out, 103 * NS_PER_MS); /* on a core for two, blocked since */
+    assert_true(c.blocked);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_woken_and_starved),
         cmocka_unit_test(test_without_counters),
         cmocka_unit_test(test_garbage),
+        cmocka_unit_test(test_born),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
