@@ -76,11 +76,17 @@ static void add_to_group(struct explaining *x, const struct event_wait *w, int64
     g->last = w->t_wake;
 }
 
+/* Who was made before that was not made in this gap. */
+static int64_t made_before(const struct explaining *x)
+{
+    return x->gap->t0 - (x->threads->sampled ? START_EARLY_NS : 0);
+}
+
 /* Did this thread, of an earlier batch, end around the wake, before anything was launched? Then that was
  * no batch. One that was made in this gap was made for what is awaited. */
 static bool ended(const struct explaining *x, const struct thread *y, int64_t since)
 {
-    return y && !y->alive && y->start < x->gap->t0 && y->exit > since - EXIT_NS &&
+    return y && !y->alive && y->start < made_before(x) && y->exit > since - EXIT_NS &&
            y->exit < x->gap->t1;
 }
 
@@ -102,12 +108,18 @@ static enum cause starting_cause(const struct explaining *x, const struct event_
 
 static int64_t last_fork(const struct explaining *x);
 
+/* Is what ended it a process that nobody has looked at yet, or could have been? */
+static bool by_new_process(const struct explaining *x, const struct event_wait *w)
+{
+    return w->target == TARGET_CHILD || (!(w->flags & WAIT_PRIVATE) && last_fork(x) > x->a);
+}
+
 static void take_sampled(struct explaining *x, const struct event_wait *w, int64_t ns)
 {
     struct shares parts;
     shares_clear(&parts);
     crowd_share(&x->walk, w, &parts);
-    if (!parts.count && last_fork(x) > x->a) /* a child that was not looked at yet */
+    if (!parts.count && by_new_process(x, w))
         shares_add(&parts, CAUSE_STARTUP, 0, 1);
     shares_add_scaled(x->out, &parts, ns);
 }
@@ -201,7 +213,7 @@ static bool child_ended(const struct explaining *x, const struct event_wait *w)
     for (size_t i = 0; i < x->walk.threads->count; i++) {
         const struct thread *y = x->walk.threads->list[i];
         if (y->tid == y->tgid && y->parent_tgid == x->th->tgid && !y->alive &&
-            y->start < x->gap->t0 && y->exit > w->t_out && y->exit < w->t_wake + EXIT_NS &&
+            y->start < made_before(x) && y->exit > w->t_out && y->exit < w->t_wake + EXIT_NS &&
             y->exit < x->gap->t1)
             return true;
     }
@@ -211,7 +223,9 @@ static bool child_ended(const struct explaining *x, const struct event_wait *w)
 static void take_outside_calls(struct explaining *x, const struct event_wait *w, int64_t blocked)
 {
     enum cause c = walk_direct(&x->walk, x->th, w);
-    if (c != CAUSE_NONE) {
+    if (w->target == TARGET_CHILD && (w->flags & WAIT_SAMPLED) && c != CAUSE_NONE) {
+        take_sampled(x, w, blocked);
+    } else if (c != CAUSE_NONE) {
         shares_add(x->out, starting_cause(x, w, c), w->resource, blocked);
     } else if (w->waker_tid && !(w->flags & WAIT_WAKER_IRQ)) {
         if (woken_by_exit(x, w))

@@ -31,6 +31,9 @@
 /* A process that ended this soon after its first delivery was made for it alone. */
 #define ENDED_NS (50 * NS_PER_MS)
 
+/* Samples tell that a thread was made up to this much before it was. */
+#define START_EARLY_NS (10 * NS_PER_MS)
+
 /* The turn of the thread that made what was delivered: input of plan/replay. */
 struct maker {
     const struct thread *thread; /* NULL: not found */

@@ -466,6 +466,108 @@ static void a_worker_that_starts(void **state)
     assert_int_equal(shares_of(&s, CAUSE_PREPARE), 50 * MS);
 }
 
+/* ---- processes and threads made for one thing each ---- */
+
+#define DECODER 400u /* made by a worker, or by the trainer */
+
+/* The worker waits for a program that decodes each file: what that does is the worker's making. */
+static void a_worker_s_programs(void **state)
+{
+    struct event_channel holds = {.channel = 5, .tgid = WORKER, .writer = true};
+    struct event_wait pipe = a_wait(TRAINER, TRAINER, TARGET_PIPE, 400 * MS, 500 * MS);
+    (void)state;
+    threads_find(&t, TRAINER)->last_call_end = 100 * MS;
+    called(&t, TRAINER, CALL_SYNC, 90 * MS, 100 * MS);
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    assert_true(threads_hold_channel(&t, &holds));
+    for (uint32_t i = 0; i < 12; i++) {
+        int64_t at = i * 40 * MS;
+        started(&t, at, DECODER + i, DECODER + i, WORKER);
+        reads(&t, DECODER + i, DECODER + i, at, at + 10 * MS);
+        ended(&t, at + 40 * MS, DECODER + i, DECODER + i);
+        push(&t, a_wait(WORKER, WORKER, i % 2 ? TARGET_CHILD : TARGET_PIPE, at, at + 40 * MS));
+    }
+    pipe.channel = 5;
+    struct shares s = crowd(pipe);
+    assert_in_range(shares_of(&s, CAUSE_STORAGE), 115 * MS, 121 * MS); /* of 480 ms */
+    assert_in_range(shares_of(&s, CAUSE_PREPARE), 360 * MS, 385 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_STARTUP), 0);
+}
+
+/* The trainer makes a program for each file itself: nothing is launched before it has ended. */
+static void a_trainer_s_program(void **state)
+{
+    (void)state;
+    called(&t, TRAINER, CALL_SYNC, 90 * MS, 100 * MS);
+    threads_find(&t, TRAINER)->last_call_end = 100 * MS;
+    started(&t, 110 * MS, DECODER, DECODER, TRAINER);
+    ended(&t, 200 * MS, DECODER, DECODER);
+    called(&t, TRAINER, CALL_SYNC, 210 * MS, 220 * MS);
+    threads_find(&t, TRAINER)->last_call_end = 220 * MS;
+    struct shares s = crowd(a_wait(TRAINER, TRAINER, TARGET_PIPE, 111 * MS, 200 * MS));
+    assert_int_equal(shares_of(&s, CAUSE_PREPARE), 90 * MS);
+    assert_int_equal(shares_total(&s), 90 * MS);
+}
+
+/* The trainer waits for a process to end: what that did meanwhile, not that it is a process. */
+static void a_process_that_is_awaited(void **state)
+{
+    struct event_wait child = a_wait(TRAINER, TRAINER, TARGET_CHILD, 100 * MS, 200 * MS);
+    struct gap g = a_gap(90 * MS, 210 * MS, 209 * MS, 210 * MS);
+    (void)state;
+    child.flags = WAIT_SAMPLED;
+    struct shares s = crowd(child);
+    assert_int_equal(s.count, 0);
+    threads_find(&t, TRAINER)->first_launch = 0;
+    push(&t, child);
+    s = explained(&g); /* nobody saw a process */
+    assert_int_equal(shares_of(&s, CAUSE_STARTUP), 100 * MS);
+    started(&t, 100 * MS, DECODER, DECODER, TRAINER);
+    push(&t, a_wait(DECODER, DECODER, TARGET_WRITE, 110 * MS, 200 * MS));
+    ended(&t, 200 * MS, DECODER, DECODER);
+    s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_CHECKPOINT), 90 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_PREPARE), 10 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_STARTUP), 10 * MS); /* until it was made */
+}
+
+/* The process was not seen, but one that lived as short was; the loader's worker has no part in it. */
+static void a_process_like_others(void **state)
+{
+    (void)state;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    started(&t, 20 * MS, DECODER, DECODER, TRAINER);
+    push(&t, a_wait(DECODER, DECODER, TARGET_WRITE, 21 * MS, 24 * MS));
+    ended(&t, 24 * MS, DECODER, DECODER);
+    threads_find(&t, TRAINER)->last_call_end = 90 * MS;
+    struct shares s = crowd(a_wait(TRAINER, TRAINER, TARGET_CHILD, 100 * MS, 104 * MS));
+    assert_int_equal(shares_of(&s, CAUSE_CHECKPOINT), 3 * MS);
+    assert_int_equal(shares_total(&s), 4 * MS);
+}
+
+/* A private futex is ended by a thread of the process: where none was seen, nobody knows which. The
+ * loader's workers have no part in it. */
+static void a_lock_that_no_process_can_end(void **state)
+{
+    struct event_wait futex = a_wait(TRAINER, TRAINER, TARGET_FUTEX, 400 * MS, 500 * MS);
+    (void)state;
+    threads_find(&t, TRAINER)->last_call_end = 100 * MS;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    started(&t, 0, PIN, TRAINER, 1);
+    push(&t, a_wait(PIN, TRAINER, TARGET_FUTEX, 1 * MS, 600 * MS));
+    struct shares s = crowd(futex);
+    assert_int_equal(shares_of(&s, CAUSE_PREPARE), 500 * MS);
+    futex.flags = WAIT_PRIVATE;
+    s = crowd(futex);
+    assert_int_equal(s.count, 0);
+    started(&t, 200 * MS, DECODER, TRAINER, 1); /* one like it was seen before */
+    push(&t, a_wait(DECODER, TRAINER, TARGET_WRITE, 201 * MS, 204 * MS));
+    ended(&t, 204 * MS, DECODER, TRAINER);
+    s = crowd(futex);
+    assert_int_equal(shares_of(&s, CAUSE_CHECKPOINT), 3 * MS);
+    assert_int_equal(shares_total(&s), 4 * MS);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
@@ -494,6 +596,11 @@ int main(void)
         T(a_maker_s_sleep_tells),
         T(a_crowd_of_none),
         T(a_worker_that_starts),
+        T(a_worker_s_programs),
+        T(a_trainer_s_program),
+        T(a_process_that_is_awaited),
+        T(a_process_like_others),
+        T(a_lock_that_no_process_can_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
