@@ -167,14 +167,15 @@ void sampler_ends_refresh(struct sampler *s, uint64_t channel, uint32_t tgid,
     }
 }
 
-/* Counts the threads of a process that could have done it; *ret is the one, if it is one. */
+/* Counts the threads of a process that could have done it; *ret is the one, if it is one. One that has
+ * ended closed what it held. */
 static size_t threads_that(const struct sampler *s, uint32_t tgid, uint32_t not_tid, bool wrote,
                            uint32_t *ret)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->thread_count; i++) {
         const struct sampler_thread *t = s->threads[i];
-        if (t->tgid != tgid || t->tid == not_tid || !(wrote ? t->wrote : t->ran))
+        if (t->tgid != tgid || t->tid == not_tid || !(t->gone || (wrote ? t->wrote : t->ran)))
             continue;
         *ret = t->tid;
         n++;

@@ -422,6 +422,16 @@ static uint8_t plain_target(enum syscall_kind kind)
     return targets[kind];
 }
 
+/* An open that empties the file: what is on its way to the disk is waited for. */
+static bool opens_anew(const struct procfs_syscall *c)
+{
+#ifdef SYS_open
+    if (c->nr == SYS_open || c->nr == SYS_creat)
+        return c->nr == SYS_creat || (c->args[1] & O_TRUNC);
+#endif
+    return c->nr == SYS_openat && (c->args[2] & O_TRUNC);
+}
+
 static void call_target(const struct look *l, const struct procfs_syscall *c)
 {
     bool fd = syscall_class(c->nr) == BPF_SYSCALL_FD;
@@ -441,6 +451,7 @@ static void call_target(const struct look *l, const struct procfs_syscall *c)
         path_target(l, c);
         break;
     case SYSCALL_PATH:
+        l->w->writing = opens_anew(c);
         path_target(l, c);
         break;
     case SYSCALL_POLL:
