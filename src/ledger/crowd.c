@@ -67,25 +67,20 @@ static void find_kids(const struct walk *k, const struct thread *x, int64_t t0, 
     }
 }
 
-/* Could a child process have ended this wait? One for work from the launching process is none; what threads
- * of that process wait for is told by add_relayed(), where it is known who writes. */
-static bool awaits_kid(const struct walk *k, const struct kids *kids, const struct event_wait *w)
+bool crowd_awaits_child(const struct walk *k, const struct event_wait *w)
 {
-    if (!kids->count || w->target == TARGET_CHILD)
-        return kids->count > 0;
-    if (w->target != TARGET_PIPE && w->target != TARGET_POLL)
-        return false;
-    for (int i = 0; i < kids->count && w->tgid != k->root->tgid; i++)
-        if (threads_writes(k->threads, w->channel, kids->kid[i]->tgid))
-            return true;
-    return !threads_channel_known(k->threads, w->channel);
+    bool pipe = w->target == TARGET_PIPE || w->target == TARGET_POLL;
+    if (w->target == TARGET_CHILD || !pipe)
+        return w->target == TARGET_CHILD;
+    return w->tgid == k->root->tgid ? !threads_channel_known(k->threads, w->channel)
+                                    : !threads_writes(k->threads, w->channel, k->root->tgid);
 }
 
 static void add_thread(const struct walk *k, const struct thread *x, bool makes, int depth,
                        int64_t t0, int64_t t1, struct shares *ret);
 
-/* What x waited for its children for, `ns` in all: what those did. */
-static void add_kids(const struct walk *k, const struct kids *kids, int depth, int64_t ns,
+/* What x waited for its children for, `ns` in all: what those did. False: nothing that was seen. */
+static bool add_kids(const struct walk *k, const struct kids *kids, int depth, int64_t ns,
                      int64_t t0, int64_t t1, struct shares *ret)
 {
     struct shares did;
@@ -95,6 +90,15 @@ static void add_kids(const struct walk *k, const struct kids *kids, int depth, i
                    &did);
     if (did.count)
         shares_add_scaled(ret, &did, ns);
+    return did.count > 0;
+}
+
+bool crowd_children(const struct walk *k, const struct thread *x, int64_t ns, int64_t t0,
+                    int64_t t1, struct shares *ret)
+{
+    struct kids kids;
+    find_kids(k, x, t0, t1, &kids);
+    return add_kids(k, &kids, 0, ns, t0, t1, ret);
 }
 
 /* What x did in [t0, t1), but for waiting to be given work. Threads beside the work sleep all the time:
@@ -121,7 +125,8 @@ static void add_thread(const struct walk *k, const struct thread *x, bool makes,
             break;
         enum cause c = walk_direct(k, x, w);
         int64_t ns = overlap(w->t_out, w->t_wake, known, end);
-        if ((c == CAUSE_NONE || w->target == TARGET_CHILD) && awaits_kid(k, &kids, w))
+        bool child = c == CAUSE_NONE || w->target == TARGET_CHILD;
+        if (kids.count && child && crowd_awaits_child(k, w))
             for_kids += ns;
         else if (c != CAUSE_NONE && (c != CAUSE_SLEEP || makes))
             shares_add(ret, c, w->resource, ns);

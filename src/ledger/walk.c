@@ -2,6 +2,7 @@
 #include "ledger/walk.h"
 
 #include "base/unit.h"
+#include "ledger/crowd.h"
 #include "ledger/pieces.h"
 #include "ledger/turn.h"
 
@@ -28,11 +29,13 @@ struct pool {
 };
 
 struct making {
+    const struct walk *k;
     const struct thread *x;
     int64_t t0, t1;
     int64_t cpu;
     int64_t brief_cpu, brief_starved; /* in pieces too short to show while bytes are in flight */
     int64_t nobody;                   /* waits on a queue or lock with no waker known */
+    int64_t for_end, for_child; /* sampled waits for a child to end, and that one could have ended */
     struct pool pool[POOLS_MAX];
     int pools, pieces;
     enum cause nobody_cause;
@@ -121,6 +124,26 @@ static struct pool *pool_of(struct making *m, uint32_t tid)
     return p;
 }
 
+/* Samples do not tell which process ended this wait: could a child of a worker's have? */
+static bool awaits_child(const struct making *m, const struct piece *p)
+{
+    const struct event_wait *w = p->wait;
+    if (!(w->flags & WAIT_SAMPLED) || w->waker_tid || m->x->tgid == m->k->root->tgid ||
+        p->cause == CAUSE_CPU_STARVED)
+        return false;
+    return (w->target == TARGET_CHILD || p->cause == CAUSE_NONE) && crowd_awaits_child(m->k, w);
+}
+
+/* Children that nobody saw: their end is that of something that started, and what they wrote unknown. */
+static void take_children(struct making *m)
+{
+    int64_t ns = m->for_end + m->for_child;
+    if (!ns || crowd_children(m->k, m->x, ns, m->t0, m->t1, m->out))
+        return;
+    shares_add(m->out, CAUSE_STARTUP, 0, m->for_end);
+    shares_add(m->out, CAUSE_UNKNOWN, 0, m->for_child);
+}
+
 /* One piece of what the thread that is composed did. */
 static void take_piece(void *arg, const struct piece *p)
 {
@@ -134,6 +157,10 @@ static void take_piece(void *arg, const struct piece *p)
         return;
     }
     m->brief_starved += p->cause == CAUSE_CPU_STARVED ? brief : 0;
+    if (awaits_child(m, p)) {
+        *(w->target == TARGET_CHILD ? &m->for_end : &m->for_child) += p->ns;
+        return;
+    }
     if (p->cause != CAUSE_NONE) {
         shares_add(m->out, (enum cause)p->cause, p->cause == CAUSE_CPU_STARVED ? 0 : p->resource,
                    p->ns);
@@ -238,17 +265,19 @@ static void compose(struct walk *k, const struct thread *x, int64_t t0, int64_t 
                     struct shares *out)
 {
     struct making m;
+    m.k = k;
     m.x = x;
     m.t0 = t0;
     m.t1 = t1;
     m.cpu = m.brief_cpu = m.brief_starved = 0;
-    m.nobody = 0;
+    m.nobody = m.for_end = m.for_child = 0;
     m.nobody_cause = CAUSE_UNKNOWN;
     m.pools = 0;
     m.out = out;
     m.pieces = 0;
     pieces_of(k, x, t0, t1, take_piece, &m);
     k->pieces += m.pieces;
+    take_children(&m);
     struct maker made = {.thread = NULL};
     for (int i = 0; i < m.pools; i++) {
         k->maker.thread = NULL;

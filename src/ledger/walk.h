@@ -30,7 +30,6 @@
 #define ANSWER_REACH_NS (20 * NS_PER_MS)
 /* A process that ended this soon after its first delivery was made for it alone. */
 #define ENDED_NS (50 * NS_PER_MS)
-
 /* Samples tell that a thread was made up to this much before it was. */
 #define START_EARLY_NS (10 * NS_PER_MS)
 

@@ -494,6 +494,30 @@ static void a_worker_s_programs(void **state)
     assert_int_equal(shares_of(&s, CAUSE_STARTUP), 0);
 }
 
+/* It is known which worker delivered, but not who wrote what that waited for: its program did. */
+static void a_program_s_item_is_delivered(void **state)
+{
+    struct gap g = a_gap(100 * MS, 200 * MS, 199 * MS, 200 * MS);
+    struct event_channel holds = {.channel = 6, .tgid = DECODER, .writer = true};
+    struct event_wait item = a_wait(WORKER, WORKER, TARGET_PIPE, 60 * MS, 190 * MS);
+    struct event_wait delivery = a_wait(TRAINER, TRAINER, TARGET_PIPE, 100 * MS, 190 * MS);
+    (void)state;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    started(&t, 60 * MS, DECODER, DECODER, WORKER);
+    assert_true(threads_hold_channel(&t, &holds));
+    reads(&t, DECODER, DECODER, 60 * MS, 125 * MS);
+    ended(&t, 190 * MS, DECODER, DECODER);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 50 * MS, 59 * MS, WORKER, WORKER); /* the one before */
+    item.flags = delivery.flags = WAIT_SAMPLED;
+    item.channel = 6;
+    push(&t, item);
+    delivery.waker_tid = delivery.waker_tgid = WORKER;
+    push(&t, delivery);
+    struct shares s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_UNKNOWN), 0);
+    assert_in_range(shares_of(&s, CAUSE_STORAGE), 43 * MS, 46 * MS); /* half of 90 */
+}
+
 /* The trainer makes a program for each file itself: nothing is launched before it has ended. */
 static void a_trainer_s_program(void **state)
 {
@@ -597,6 +621,7 @@ int main(void)
         T(a_crowd_of_none),
         T(a_worker_that_starts),
         T(a_worker_s_programs),
+        T(a_program_s_item_is_delivered),
         T(a_trainer_s_program),
         T(a_process_that_is_awaited),
         T(a_process_like_others),
