@@ -16,6 +16,16 @@ struct looking {
     struct shares *did;
 };
 
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 static int64_t talk(const struct shares *s)
 {
     return shares_of(s, CAUSE_NETWORK) + shares_of(s, CAUSE_LATE_PEER) +
@@ -55,12 +65,20 @@ static bool took_delivery(struct looking *l, const struct event_wait *w, int64_t
     return true;
 }
 
+/* The driver call that th waited in; NULL: none. Of a sample it is exact when it was seen, not when the wait
+ * began. */
+static const struct event_call *call_of(const struct thread *th, const struct event_wait *w)
+{
+    bool seen = (w->flags & WAIT_SAMPLED) && w->t_seen;
+    return calls_over(&th->calls, seen ? w->t_seen : w->t_out);
+}
+
 /* false: it took part. */
 static bool took_wait(struct looking *l, const struct event_wait *w)
 {
     int64_t ns = overlap(w->t_out, w->t_in, l->a, l->b);
-    if (calls_over(&l->y->calls, w->t_out)) {
-        took_own(l, w->t_out > l->a ? w->t_out : l->a, w->t_in < l->b ? w->t_in : l->b);
+    if (call_of(l->y, w)) {
+        took_own(l, later(w->t_out, l->a), sooner(w->t_in, l->b));
         return true;
     }
     enum cause c = walk_direct(&l->walk, l->y, w);
@@ -110,6 +128,25 @@ struct windows {
     int64_t starved; /* what the thread itself lacked of a core in the gap */
 };
 
+static void add_window(struct windows *ws, int64_t t0, int64_t t1)
+{
+    if (ws->count == WINDOWS_MAX)
+        ws->at[WINDOWS_MAX - 1].t1 = t1;
+    else if (t1 > t0)
+        ws->at[ws->count++] = (struct window){t0, t1};
+}
+
+/* What sticks out of a driver call was the wait beside it: samples do not tell where one ends and the other
+ * begins. */
+static void add_spilt(struct windows *ws, const struct looking *l, const struct event_wait *w)
+{
+    const struct event_call *c = w->flags & WAIT_SAMPLED ? call_of(l->y, w) : NULL;
+    if (!c)
+        return;
+    add_window(ws, later(w->t_out, l->a), sooner(c->t0, l->b));
+    add_window(ws, later(c->t1, l->a), sooner(w->t_wake, l->b));
+}
+
 static void find_windows(struct threads *threads, const struct intern *names, const struct gap *gap,
                          struct windows *ret)
 {
@@ -117,6 +154,9 @@ static void find_windows(struct threads *threads, const struct intern *names, co
     struct looking l = {
         .threads = threads, .y = gap->thread, .a = gap->t0, .b = gap->t1, .did = &other};
     const struct waits *ws = &gap->thread->waits;
+    struct windows spilt = {.count = 0};
+    int64_t longest = 0; /* of the waits outside calls */
+    bool for_ranks = false;
     shares_clear(&other);
     walk_init(&l.walk, threads, names, gap->thread);
     ret->count = 0;
@@ -124,14 +164,19 @@ static void find_windows(struct threads *threads, const struct intern *names, co
     for (size_t i = waits_after(ws, l.a); i < ws->count && ws->item[i].t_out < l.b; i++) {
         const struct event_wait *w = &ws->item[i];
         ret->starved += overlap(w->target == TARGET_CORE ? w->t_out : w->t_wake, w->t_in, l.a, l.b);
-        if (w->target == TARGET_CORE || took_wait(&l, w))
+        if (w->target == TARGET_CORE)
             continue;
-        int64_t t0 = w->t_out > l.a ? w->t_out : l.a, t1 = w->t_wake < l.b ? w->t_wake : l.b;
-        if (ret->count == WINDOWS_MAX)
-            ret->at[WINDOWS_MAX - 1].t1 = t1;
-        else if (t1 > t0)
-            ret->at[ret->count++] = (struct window){t0, t1};
+        bool talks = !took_wait(&l, w);
+        if (talks)
+            add_window(ret, later(w->t_out, l.a), sooner(w->t_wake, l.b));
+        add_spilt(&spilt, &l, w);
+        if (!call_of(l.y, w) && w->t_in - w->t_out > longest) {
+            longest = w->t_in - w->t_out;
+            for_ranks = talks;
+        }
     }
+    for (int i = 0; for_ranks && i < spilt.count; i++)
+        add_window(ret, spilt.at[i].t0, spilt.at[i].t1);
 }
 
 /* The rank that came last. */

@@ -147,6 +147,39 @@ static void a_rank_that_has_gone_on(void **state)
     assert_int_equal(late.ns, 30 * MS);
 }
 
+/* Samples do not tell where the wait in a driver call ends and that for the other rank begins: it is for the
+ * other rank from the end of the call on. */
+static void samples_beside_a_call(void **state)
+{
+    struct gap g = {.t0 = 200 * MS,
+                    .t1 = 240 * MS,
+                    .launch_t0 = 240 * MS,
+                    .launch_t1 = 240 * MS,
+                    .thread = threads_find(&t, TRAINER),
+                    .waits_seen = true};
+    struct event_wait sync = a_wait(TRAINER, TRAINER, TARGET_FUTEX, 185 * MS, 206 * MS);
+    struct event_wait mine = a_wait(TRAINER, TRAINER, TARGET_FUTEX, 206 * MS, 235 * MS);
+    struct event_wait next = a_wait(TRAINER, TRAINER, TARGET_FUTEX, 235 * MS, 250 * MS);
+    struct shares s = {.count = 0};
+    struct late late;
+    (void)state;
+    sync.flags = mine.flags = next.flags = WAIT_SAMPLED;
+    sync.t_seen = 196 * MS;
+    mine.t_seen = 230 * MS;
+    next.t_seen = 246 * MS;
+    called(&t, TRAINER, CALL_SYNC, 181 * MS, 200 * MS);
+    called(&t, TRAINER, CALL_SYNC, 239 * MS, 260 * MS);
+    push(&t, sync);
+    push(&t, mine);
+    push(&t, next);
+    push(&t, a_wait(RANK, RANK, TARGET_SLEEP, 190 * MS, 238 * MS));
+    push(&t, a_wait(RANK, RANK, TARGET_FUTEX, 238 * MS, 240 * MS));
+    shares_add(&s, CAUSE_NETWORK, STORE, 40 * MS);
+    late_explain(&t, &names, &g, &s, &late);
+    assert_int_equal(shares_of(&s, CAUSE_LATE_PEER), 38 * MS);
+    assert_int_equal(shares_of(&s, CAUSE_NETWORK), 2 * MS);
+}
+
 /* While it waits for something else it does not matter whether the other rank has come. */
 static void loading_first(void **state)
 {
@@ -206,6 +239,7 @@ int main(void)
         T(a_rank_that_sleeps),      T(a_rank_that_is_busy),
         T(a_rank_that_has_come),    T(a_rank_that_has_come_without_a_core),
         T(a_rank_that_has_gone_on), T(loading_first),
+        T(samples_beside_a_call),
         T(strangers_are_not_asked), T(a_rank_launches_by_a_thread_that_lives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
