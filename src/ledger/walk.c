@@ -35,7 +35,8 @@ struct making {
     int64_t cpu;
     int64_t brief_cpu, brief_starved; /* in pieces too short to show while bytes are in flight */
     int64_t nobody;                   /* waits on a queue or lock with no waker known */
-    int64_t for_end, for_child; /* sampled waits for a child to end, and that one could have ended */
+    int64_t for_end,
+        for_child; /* sampled waits for a child to end, and that one could have ended */
     struct pool pool[POOLS_MAX];
     int pools, pieces;
     enum cause nobody_cause;

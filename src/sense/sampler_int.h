@@ -37,7 +37,8 @@ struct sampler_what {
     uint64_t rx, tx; /* of it, when the wait was first seen */
     uint32_t unsent;
     bool writing; /* waits to write: the other end is a reader */
-    uint32_t waker, waker_tgid; /* a thread or child process whose end is awaited; tgid 0: not seen */
+    uint32_t waker,
+        waker_tgid; /* a thread or child process whose end is awaited; tgid 0: not seen */
 };
 
 struct sampler_pending {
@@ -133,7 +134,7 @@ struct sampler {
     int64_t new_read, new_next; /* new pids: last looked for; not to be looked at before */
     bool unseen;                /* some were not looked at since the last look at the tree */
     uint64_t last_pid;          /* of /proc/loadavg, at the last tick */
-    int loadavg;       /* descriptor */
+    int loadavg;                /* descriptor */
     int64_t period_ns, tick_began, open_told;
     double tick_cost; /* smoothed, ns of CPU */
     size_t open_max, open_count;

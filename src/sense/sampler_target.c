@@ -329,10 +329,21 @@ static bool relative_to_folder(long nr)
     return false;
 }
 
+/* An open that empties the file: what is on its way to the disk is waited for. */
+static bool opens_anew(const struct procfs_syscall *c)
+{
+#ifdef SYS_open
+    if (c->nr == SYS_open || c->nr == SYS_creat)
+        return c->nr == SYS_creat || (c->args[1] & O_TRUNC);
+#endif
+    return c->nr == SYS_openat && (c->args[2] & O_TRUNC);
+}
+
 static void path_target(const struct look *l, const struct procfs_syscall *c)
 {
     char path[LINK_MAX], full[2 * LINK_MAX], base[LINK_MAX], name[32] = "cwd";
     bool folder = relative_to_folder(c->nr);
+    l->w->writing |= opens_anew(c);
     l->w->target = l->w->writing ? TARGET_WRITE : TARGET_FILE;
     if (!read_string(l, c->args[folder ? 1 : 0], path, sizeof(path)))
         return;
@@ -422,16 +433,6 @@ static uint8_t plain_target(enum syscall_kind kind)
     return targets[kind];
 }
 
-/* An open that empties the file: what is on its way to the disk is waited for. */
-static bool opens_anew(const struct procfs_syscall *c)
-{
-#ifdef SYS_open
-    if (c->nr == SYS_open || c->nr == SYS_creat)
-        return c->nr == SYS_creat || (c->args[1] & O_TRUNC);
-#endif
-    return c->nr == SYS_openat && (c->args[2] & O_TRUNC);
-}
-
 static void call_target(const struct look *l, const struct procfs_syscall *c)
 {
     bool fd = syscall_class(c->nr) == BPF_SYSCALL_FD;
@@ -451,7 +452,6 @@ static void call_target(const struct look *l, const struct procfs_syscall *c)
         path_target(l, c);
         break;
     case SYSCALL_PATH:
-        l->w->writing = opens_anew(c);
         path_target(l, c);
         break;
     case SYSCALL_POLL:

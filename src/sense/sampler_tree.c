@@ -22,7 +22,7 @@
 #define LOOK_OTHERS (2 * NS_PER_S) /* orphans change their parent; pids are used again */
 #define LOOK_SHARE 200             /* a look may cost 1/200 of the time until the next one */
 #define NEW_MAX 32                 /* new pids of one tick that are looked at one by one ... */
-#define NEW_SHARE 100              /* ... which may cost 1/100 of the time until the next such look */
+#define NEW_SHARE 100 /* ... which may cost 1/100 of the time until the next such look */
 
 struct sampler_proc *sampler_proc(const struct sampler *s, uint32_t tgid)
 {

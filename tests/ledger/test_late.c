@@ -236,11 +236,15 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        T(a_rank_that_sleeps),      T(a_rank_that_is_busy),
-        T(a_rank_that_has_come),    T(a_rank_that_has_come_without_a_core),
-        T(a_rank_that_has_gone_on), T(loading_first),
+        T(a_rank_that_sleeps),
+        T(a_rank_that_is_busy),
+        T(a_rank_that_has_come),
+        T(a_rank_that_has_come_without_a_core),
+        T(a_rank_that_has_gone_on),
+        T(loading_first),
         T(samples_beside_a_call),
-        T(strangers_are_not_asked), T(a_rank_launches_by_a_thread_that_lives),
+        T(strangers_are_not_asked),
+        T(a_rank_launches_by_a_thread_that_lives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ class Scenario:
     ranks: int = 1
     epochs: bool = False   # the full run takes more epochs, not more steps
     env: dict = field(default_factory=dict)
-    chain_only: bool = False  # samples cannot show it: threads that live for some looks only
+    chain_only: bool = False  # samples cannot show it
 
     @property
     def cause(self):
@@ -120,7 +120,7 @@ TABLE = [
     Scenario("checkpoint-thread", "... that a helper thread writes while the launching thread waits",
              {"steps": 100, "kernel-ms": 12, "ckpt-every": 10, "ckpt-mb": 40, "ckpt-cached": True,
               "ckpt-thread": True},
-             "checkpoint-blocking", {"disk": {}}, {"args": {"ckpt-every": 0}}, chain_only=True),
+             "checkpoint-blocking", {"disk": {}}, {"args": {"ckpt-every": 0}}),
     Scenario("allreduce", "all-reduce over TCP, one slow link",
              {"steps": 50, "kernel-ms": 30, "grad-kb": 256, "workers": 1},
              "network-collective-slow", {"link": "40mbit"}, {"link": ""}, ranks=2),

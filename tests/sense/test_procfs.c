@@ -195,9 +195,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stat),    cmocka_unit_test(test_schedstat),
         cmocka_unit_test(test_syscall), cmocka_unit_test(test_writes),
-        cmocka_unit_test(test_status),
-        cmocka_unit_test(test_tcp),     cmocka_unit_test(test_link),
-        cmocka_unit_test(test_map),     cmocka_unit_test(test_garbage),
+        cmocka_unit_test(test_status),  cmocka_unit_test(test_tcp),
+        cmocka_unit_test(test_link),    cmocka_unit_test(test_map),
+        cmocka_unit_test(test_garbage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

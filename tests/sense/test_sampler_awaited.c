@@ -26,7 +26,7 @@
 static struct board {
     _Atomic int told, done;
     _Atomic uint32_t made; /* thread or process that is awaited, or that has ended */
-} *board;
+} * board;
 
 static void wait_for(_Atomic int *what, int value)
 {
@@ -85,8 +85,7 @@ static void leave_zombie(void)
 
 static pid_t start_job(void (*body)(void))
 {
-    board =
-        mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(board, MAP_FAILED);
     *board = (struct board){0};
     pid_t job = fork();
