@@ -54,13 +54,18 @@ struct kids {
     int count;
 };
 
-/* Those of x's process that lived in [t0, t1), the youngest. */
+/* Those of x's process that lived in [t0, t1), the youngest. The list is in the order in which threads were
+ * made: none is older than its parent. */
 static void find_kids(const struct walk *k, const struct thread *x, int64_t t0, int64_t t1,
                       struct kids *ret)
 {
+    const struct thread *parent = threads_find(k->threads, x->tgid);
+    int64_t born = parent ? parent->start : INT64_MIN;
     ret->count = 0;
     for (size_t i = k->threads->count; i-- > 0 && ret->count < KIDS_MAX;) {
         const struct thread *y = k->threads->list[i];
+        if (y->start != INT64_MIN && y->start + START_EARLY_NS < born)
+            return;
         if (y->parent_tgid == x->tgid && y->tgid != x->tgid && y->job && y->start < t1 &&
             y->exit > t0)
             ret->kid[ret->count++] = y;
