@@ -380,11 +380,13 @@ int deliveries_unnoticed(struct makers *ms, struct made_by *m, int64_t from, int
              early = there(m, m->head, t0);
     if (fresh && mine)
         rounds = mine - 1 < early ? mine - 1 : early;
+    /* what lay there when it was taken: of the others', only what came before it was taken by then */
+    int64_t came = !fresh && rounds < early ? at(m, m->head + rounds)->end : t0;
     for (int i = 0; i < ms->count; i++) {
         if (ms->maker[i] == m)
             k.due[i] = rounds;
         else if (!in_order)
-            k.due[i] = there(ms->maker[i], ms->maker[i]->head, t0);
+            k.due[i] = there(ms->maker[i], ms->maker[i]->head, came);
     }
     if (in_order) {
         due_in_turn(&k, m, rounds, t0);

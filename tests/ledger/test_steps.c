@@ -228,6 +228,48 @@ static void a_batch_that_another_one_woke_for_was_awaited(void **state)
     end(w);
 }
 
+/* The trainer fetches what the batch of `tid`, which lies there, holds. */
+static void unpacks(struct threads *t, struct steps *s, int64_t at, uint32_t tid)
+{
+    woken(t, tid + 2, tid, TARGET_PIPE, at - 50 * MS, at + 100 * US, TRAINER, TRAINER);
+    woken(t, TRAINER, TRAINER, TARGET_PIPE, at + 100 * US, at + 300 * US, tid + 2, tid);
+    launched(s, at + MS);
+}
+
+/* Two workers that have each a batch lie there whenever the trainer takes one of the first, and 50 ms later one
+ * of the second. */
+static void there_in_pairs(struct threads *t, struct steps *s, int count)
+{
+    for (int64_t at = 0; at < count * 100 * MS; at += 100 * MS) {
+        reads(t, WORKER, WORKER, at + 5 * MS, at + 10 * MS);
+        reads(t, OTHER, OTHER, at + 5 * MS, at + 15 * MS);
+        woken(t, FEEDER, WORKER, TARGET_FUTEX, at + 3 * MS, at + 10 * MS, WORKER, WORKER);
+        woken(t, OTHER_FEEDER, OTHER, TARGET_FUTEX, at + 3 * MS, at + 15 * MS, OTHER, OTHER);
+        unpacks(t, s, at + 40 * MS, WORKER);
+        unpacks(t, s, at + 90 * MS, OTHER);
+    }
+}
+
+/* Nobody waits for them, so nothing tells in which order they are taken: as they came. */
+static void what_came_later_is_not_taken_first(void **state)
+{
+    struct world *w = begin();
+    struct replay_step step;
+    int taken = 0;
+    (void)state;
+    started(&w->threads, 0, OTHER, OTHER, TRAINER);
+    started(&w->threads, 0, OTHER_FEEDER, OTHER, TRAINER);
+    started(&w->threads, 0, OTHER_SHARER, OTHER, TRAINER);
+    there_in_pairs(&w->threads, w->steps, 60);
+    steps_advance(w->steps, 6000 * MS);
+    for (uint64_t i = 1; replay_log_step(w->log, 0, i, &step); i++) {
+        assert_true(step.delivery != REPLAY_NONE);
+        taken++;
+    }
+    assert_in_range(taken, 115, 121);
+    end(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +277,7 @@ int main(void)
         cmocka_unit_test(a_wait_for_a_pinned_batch_is_for_the_batch),
         cmocka_unit_test(what_a_child_did_is_told),
         cmocka_unit_test(a_batch_that_another_one_woke_for_was_awaited),
+        cmocka_unit_test(what_came_later_is_not_taken_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
