@@ -45,6 +45,15 @@ struct explaining {
     struct shares *out;
 };
 
+/* What a process hands over by a thread of its own another one may only have answered about, which keeps
+ * shared memory: that is no delivery. */
+static bool answers(const struct group *g, const struct event_wait *w)
+{
+    return g->longest >= 0 && g->tid != g->tgid && w->waker_tgid != g->tgid &&
+           w->waker_tid == w->waker_tgid && w->t_wake - w->t_out < ANSWER_NS &&
+           w->t_wake - g->last < ANSWER_REACH_NS;
+}
+
 static void add_to_group(struct explaining *x, const struct event_wait *w, int64_t ns)
 {
     uint32_t key = w->waker_tgid == x->th->tgid ? w->waker_tid : 0;
@@ -60,6 +69,10 @@ static void add_to_group(struct explaining *x, const struct event_wait *w, int64
         *g = (struct group){.key = key, .ns = others};
     }
     g->ns += ns;
+    if (!key && answers(g, w)) {
+        g->last = w->t_wake;
+        return;
+    }
     struct wake before = {.t = g->last, .waited_ns = g->longest};
     struct wake now = {w->t_wake, w->t_wake - w->t_out, w->tid, w->tgid};
     /* another worker, or the next delivery of a thread that hands on: its burst begins */
@@ -212,9 +225,9 @@ static bool child_ended(const struct explaining *x, const struct event_wait *w)
 {
     for (size_t i = 0; i < x->walk.threads->count; i++) {
         const struct thread *y = x->walk.threads->list[i];
-        if (y->tid == y->tgid && y->parent_tgid == x->th->tgid && !y->alive &&
-            y->start < made_before(x) && y->exit > w->t_out && y->exit < w->t_wake + EXIT_NS &&
-            y->exit < x->gap->t1)
+        if (y->tid == y->tgid && !y->alive && y->start < made_before(x) && y->exit > w->t_out &&
+            y->exit < w->t_wake + EXIT_NS && y->exit < x->gap->t1 &&
+            threads_made_for(x->walk.threads, y, x->th->tgid))
             return true;
     }
     return false;
@@ -248,8 +261,8 @@ static int64_t last_fork(const struct explaining *x)
     int64_t last = x->a;
     for (size_t i = 0; i < x->walk.threads->count; i++) {
         const struct thread *y = x->walk.threads->list[i];
-        if (y->tid == y->tgid && y->parent_tgid == x->th->tgid && y->start > last &&
-            y->start <= x->b)
+        if (y->tid == y->tgid && y->start > last && y->start <= x->b &&
+            threads_made_for(x->walk.threads, y, x->th->tgid))
             last = y->start;
     }
     return last;

@@ -132,7 +132,7 @@ static const struct event_wait *relayed(const struct makers *ms, const struct th
         if (w->waker_tgid == x->tgid)
             return NULL; /* it waited for this process last */
         const struct thread *y = threads_find(ms->threads, w->waker_tgid);
-        return y && y->parent_tgid == th->tgid ? w : NULL;
+        return y && threads_made_for(ms->threads, y, th->tgid) ? w : NULL;
     }
     return NULL;
 }
@@ -205,6 +205,39 @@ static bool before_program(const struct makers *ms, uint32_t key, int64_t t)
     return x && x->exec > t;
 }
 
+static bool hands_over_inside(const struct makers *ms)
+{
+    for (int i = 0; i < ms->count; i++) {
+        const struct thread *hop = threads_find(ms->threads, ms->maker[i]->hop);
+        if (hop && hop->tgid == ms->maker[i]->key)
+            return true;
+    }
+    return false;
+}
+
+/* Did it make a process that lives on, in what it was asked for (multiprocessing's fork server)? */
+static bool made_process(const struct makers *ms, const struct maker *m)
+{
+    for (size_t i = 0; i < ms->threads->count; i++) {
+        const struct thread *y = ms->threads->list[i];
+        if (y->tid == y->tgid && y->parent_tgid == m->thread->tgid && y->start > m->t0 &&
+            y->start <= m->t1 && y->exit > m->t1)
+            return true;
+    }
+    return false;
+}
+
+/* A process that is no worker: it makes others, or only answers questions about what workers, which have a
+ * thread that hands over, have made (the keeper of shared memory, with PyTorch's file_system strategy). */
+static bool only_serves(const struct makers *ms, const struct thread *x, uint32_t key,
+                        const struct maker *m)
+{
+    if (known_maker(ms, key))
+        return false;
+    bool answered = m->thread == x && m->idle_ns > 0 && m->t1 - m->t0 < ANSWER_NS;
+    return (answered && hands_over_inside(ms)) || made_process(ms, m);
+}
+
 struct made_by *makers_of_wake(struct makers *ms, const struct thread *th,
                                const struct event_wait *w, bool *ret_fresh)
 {
@@ -224,7 +257,8 @@ struct made_by *makers_of_wake(struct makers *ms, const struct thread *th,
     bool process = x->tgid != th->tgid;
     uint32_t key = process ? k.maker.thread->tgid : x->tid;
     if (!is_loader(&parts, process) ||
-        (process && (made_for_one(ms, key, t) || before_program(ms, key, t))) ||
+        (process && (made_for_one(ms, key, t) || before_program(ms, key, t) ||
+                     only_serves(ms, x, key, &k.maker))) ||
         (!process && (ms->totals.processes || only_helped(ms, th, key, w, &k.maker))))
         return NULL;
     if (process && !ms->totals.processes)
@@ -267,16 +301,6 @@ static int64_t first_handover(const struct thread *y, const struct thread *hop)
     return INT64_MAX;
 }
 
-static bool hands_over_inside(const struct makers *ms)
-{
-    for (int i = 0; i < ms->count; i++) {
-        const struct thread *hop = threads_find(ms->threads, ms->maker[i]->hop);
-        if (hop && hop->tgid == ms->maker[i]->key)
-            return true;
-    }
-    return false;
-}
-
 void makers_find_siblings(struct makers *ms, const struct thread *th, int64_t now)
 {
     if (!ms->totals.processes ||
@@ -287,7 +311,7 @@ void makers_find_siblings(struct makers *ms, const struct thread *th, int64_t no
     ms->looked_at = now;
     for (size_t i = 0; i < ms->threads->count; i++) {
         const struct thread *y = ms->threads->list[i];
-        if (y->tid != y->tgid || y->parent_tgid != th->tgid || y->launches ||
+        if (y->tid != y->tgid || y->launches || !threads_made_for(ms->threads, y, th->tgid) ||
             known_maker(ms, y->tid))
             continue;
         const struct thread *hop = hop_of(ms->threads, y);

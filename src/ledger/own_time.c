@@ -95,8 +95,8 @@ static void find_making(struct own *o)
     o->made0 = o->made1 = o->at;
     for (size_t i = 0; i < o->threads->count; i++) {
         const struct thread *y = o->threads->list[i];
-        if (y->tid != y->tgid || y->parent_tgid != o->th->tgid || y->start <= o->at ||
-            y->start > o->end)
+        if (y->tid != y->tgid || y->start <= o->at || y->start > o->end ||
+            !threads_made_for(o->threads, y, o->th->tgid))
             continue;
         first = y->start < first ? y->start : first;
         o->made1 = y->start > o->made1 ? y->start : o->made1;

@@ -243,6 +243,16 @@ bool threads_op(struct threads *t, const struct event_op *e)
     return th && ops_push(&th->ops[e->kind], e);
 }
 
+bool threads_made_for(const struct threads *t, const struct thread *y, uint32_t tgid)
+{
+    if (y->parent_tgid == tgid)
+        return true;
+    const struct thread *p = threads_find(t, y->parent_tgid),
+                        *main_thread = threads_find(t, y->tgid);
+    return p && p->parent_tgid == tgid && p->exec != INT64_MIN && !p->launches && main_thread &&
+           main_thread->exec == INT64_MIN && !map_get(&t->makers, p->tgid, NULL);
+}
+
 void threads_set_maker(struct threads *t, const struct thread *maker, const struct thread *hop)
 {
     map_put(&t->makers, maker->tgid, (uint64_t)maker->tid << 32 | hop->tid); /* a memo: may fail */

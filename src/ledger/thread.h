@@ -92,6 +92,9 @@ bool threads_launch(struct threads *t, struct thread *th);
 const struct thread *threads_rank(const struct threads *t, uint64_t channel, uint32_t tgid);
 /* Is y the launching thread of another process that has a connection with tgid? */
 bool threads_joined(const struct threads *t, uint32_t tgid, const struct thread *y);
+/* Was y's process made for process tgid: by it, or by a program that it runs to make processes
+ * (multiprocessing's fork server; not a worker that runs commands)? */
+bool threads_made_for(const struct threads *t, const struct thread *y, uint32_t tgid);
 /* Which thread of a process makes its deliveries, and which one it wakes with them. */
 void threads_set_maker(struct threads *t, const struct thread *maker, const struct thread *hop);
 bool threads_maker(const struct threads *t, uint32_t tgid, const struct thread **ret_maker,

@@ -166,6 +166,25 @@ static void the_last_delivery_takes_the_gap(void **state)
     assert_int_equal(shares_of(&s, CAUSE_PREPARE), 99 * MS);
 }
 
+/* What a worker's queue hands over, and the keeper of shared memory only answers about, was made by the
+ * worker. */
+static void who_answers_made_nothing(void **state)
+{
+    struct gap g = a_gap(50 * MS, 151 * MS, 150 * MS, 151 * MS);
+    (void)state;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    started(&t, 0, FEEDER, WORKER, TRAINER);
+    started(&t, 0, OTHER, OTHER, WORKER);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 1 * MS, 2 * MS, FEEDER, WORKER);
+    reads(&t, WORKER, WORKER, 3 * MS, 147 * MS);
+    woken(&t, FEEDER, WORKER, TARGET_FUTEX, 3 * MS, 147 * MS, WORKER, WORKER);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 51 * MS, 147 * MS, FEEDER, WORKER);
+    woken(&t, OTHER, OTHER, TARGET_POLL, 3 * MS, 148 * MS, TRAINER, TRAINER);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 148 * MS, 149 * MS, OTHER, OTHER);
+    struct shares s = explained(&g);
+    assert_true(shares_of(&s, CAUSE_STORAGE) > 90 * MS);
+}
+
 /* The same with threads of the process as workers. */
 static void threads_are_one_loader(void **state)
 {
@@ -603,6 +622,7 @@ int main(void)
         T(calls_in_a_gap),
         T(a_core_lost_in_the_launch),
         T(the_last_delivery_takes_the_gap),
+        T(who_answers_made_nothing),
         T(threads_are_one_loader),
         T(many_threads_in_one_gap),
         T(without_a_source_of_waits),

@@ -185,6 +185,82 @@ static void test_a_helper_that_is_started(void **state)
     end(w);
 }
 
+#define SERVER 400u /* a program that the trainer runs */
+
+static void begins_program(struct world *w, int64_t t, uint32_t tid)
+{
+    struct event_thread exec = {
+        .t = t, .tid = tid, .tgid = tid, .change = THREAD_EXEC, .job = true};
+    assert_true(threads_change(&w->threads, &exec));
+}
+
+/* Is who ended the trainer's last wait a loader? */
+static bool is_maker(struct world *w)
+{
+    const struct thread *th = threads_find(&w->threads, TRAINER);
+    bool fresh;
+    return makers_of_wake(&w->makers, th, &th->waits.item[th->waits.count - 1], &fresh) != NULL;
+}
+
+/* multiprocessing's fork server makes the workers and says so: that is no delivery, and they are workers
+ * like those that the trainer makes itself. */
+static void test_a_fork_server(void **state)
+{
+    struct world *w = begin();
+    (void)state;
+    started(&w->threads, 10 * MS, SERVER, SERVER, TRAINER);
+    begins_program(w, 11 * MS, SERVER);
+    for (uint32_t i = 0; i < 2; i++) {
+        int64_t t = (40 + i * 10) * MS;
+        woken(&w->threads, SERVER, SERVER, TARGET_PIPE, t - 9 * MS, t, TRAINER, TRAINER);
+        started(&w->threads, t + MS, WORKER + 100 * i, WORKER + 100 * i, SERVER);
+        started(&w->threads, t + 2 * MS, WORKER + 100 * i + 1, WORKER + 100 * i, SERVER);
+        woken(&w->threads, TRAINER, TRAINER, TARGET_PIPE, t, t + 3 * MS, SERVER, SERVER);
+        assert_false(is_maker(w));
+    }
+    made(w, 70 * MS, OTHER); /* nobody waits for it */
+    awaited(w, 100 * MS, WORKER);
+    look(w, 400 * MS);
+    assert_int_equal(w->makers.count, 2);
+    assert_int_equal(w->makers.totals.workers, 2);
+    assert_int_equal(w->makers.totals.generations, 0);
+    end(w);
+}
+
+/* What a worker runs, and what that makes, are none of the loader's workers. */
+static void test_a_worker_s_commands(void **state)
+{
+    struct world *w = begin();
+    (void)state;
+    worker(w, 10 * MS, WORKER);
+    awaited(w, 40 * MS, WORKER);
+    started(&w->threads, 80 * MS, OTHER, OTHER, WORKER);
+    started(&w->threads, 81 * MS, OTHER + 1, OTHER, WORKER);
+    made(w, 90 * MS, OTHER);
+    look(w, 400 * MS);
+    assert_int_equal(w->makers.count, 1);
+    end(w);
+}
+
+/* PyTorch's keeper of shared memory answers whenever a batch is unpacked, or made: it delivers nothing. */
+static void test_a_keeper_of_memory(void **state)
+{
+    struct world *w = begin();
+    (void)state;
+    worker(w, 10 * MS, WORKER);
+    started(&w->threads, 15 * MS, SERVER, SERVER, WORKER);
+    begins_program(w, 16 * MS, SERVER);
+    for (int64_t t = 40 * MS; t < 200 * MS; t += 40 * MS) {
+        awaited(w, t, WORKER);
+        woken(&w->threads, SERVER, SERVER, TARGET_POLL, t, t + 22 * MS, TRAINER, TRAINER);
+        woken(&w->threads, TRAINER, TRAINER, TARGET_PIPE, t + 22 * MS, t + 22 * MS + 100 * US,
+              SERVER, SERVER);
+        assert_false(is_maker(w));
+    }
+    assert_int_equal(w->makers.totals.workers, 1);
+    end(w);
+}
+
 /* A thread of the trainer's process: asked at t0, it reads until t1, when the trainer, which has waited
  * since t0 + 1 ms, goes on. Is it a loader? */
 static bool helped(struct world *w, uint32_t asker, int64_t t0, int64_t t1)
@@ -247,6 +323,9 @@ int main(void)
         cmocka_unit_test(test_one_each),
         cmocka_unit_test(test_forgotten),
         cmocka_unit_test(test_a_helper_that_is_started),
+        cmocka_unit_test(test_a_fork_server),
+        cmocka_unit_test(test_a_worker_s_commands),
+        cmocka_unit_test(test_a_keeper_of_memory),
         cmocka_unit_test(test_a_pool_is_no_loader),
         cmocka_unit_test(test_a_thread_ahead_is_a_loader),
     };
