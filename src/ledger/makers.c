@@ -215,13 +215,19 @@ static bool hands_over_inside(const struct makers *ms)
     return false;
 }
 
-/* Did it make a process that lives on, in what it was asked for (multiprocessing's fork server)? */
-static bool made_process(const struct makers *ms, const struct maker *m)
+/* Did it make workers (multiprocessing's fork server): one that is known, or in this turn a process of
+ * the same program that lives on? */
+static bool makes_workers(const struct makers *ms, const struct maker *m)
 {
+    for (int i = 0; i < ms->count; i++) {
+        const struct thread *y = threads_find(ms->threads, ms->maker[i]->key);
+        if (y && y->tid == y->tgid && y->parent_tgid == m->thread->tgid)
+            return true;
+    }
     for (size_t i = 0; i < ms->threads->count; i++) {
         const struct thread *y = ms->threads->list[i];
-        if (y->tid == y->tgid && y->parent_tgid == m->thread->tgid && y->start > m->t0 &&
-            y->start <= m->t1 && y->exit > m->t1)
+        if (y->tid == y->tgid && y->parent_tgid == m->thread->tgid && y->exec == INT64_MIN &&
+            y->start > m->t0 && y->start <= m->t1 && y->exit > m->t1)
             return true;
     }
     return false;
@@ -235,7 +241,7 @@ static bool only_serves(const struct makers *ms, const struct thread *x, uint32_
     if (known_maker(ms, key))
         return false;
     bool answered = m->thread == x && m->idle_ns > 0 && m->t1 - m->t0 < ANSWER_NS;
-    return (answered && hands_over_inside(ms)) || made_process(ms, m);
+    return (answered && hands_over_inside(ms)) || makes_workers(ms, m);
 }
 
 struct made_by *makers_of_wake(struct makers *ms, const struct thread *th,

@@ -224,6 +224,9 @@ static void test_a_fork_server(void **state)
     assert_int_equal(w->makers.count, 2);
     assert_int_equal(w->makers.totals.workers, 2);
     assert_int_equal(w->makers.totals.generations, 0);
+    ended(&w->threads, 500 * MS, WORKER, WORKER); /* which it tells the trainer, too */
+    woken(&w->threads, TRAINER, TRAINER, TARGET_PIPE, 499 * MS, 501 * MS, SERVER, SERVER);
+    assert_false(is_maker(w));
     end(w);
 }
 
@@ -248,8 +251,8 @@ static void test_a_keeper_of_memory(void **state)
     struct world *w = begin();
     (void)state;
     worker(w, 10 * MS, WORKER);
-    started(&w->threads, 15 * MS, SERVER, SERVER, WORKER);
-    begins_program(w, 16 * MS, SERVER);
+    started(&w->threads, 10 * MS + 500 * US, SERVER, SERVER, WORKER);
+    begins_program(w, 10 * MS + 600 * US, SERVER);
     for (int64_t t = 40 * MS; t < 200 * MS; t += 40 * MS) {
         awaited(w, t, WORKER);
         woken(&w->threads, SERVER, SERVER, TARGET_POLL, t, t + 22 * MS, TRAINER, TRAINER);
