@@ -164,12 +164,12 @@ static void learn_depth(struct build *b, struct ahead *told, uint32_t *all)
             told[count++] = (struct ahead){b->items[p].worker, q};
     }
     v->depth_bound = count < TOLD_MIN || count < v->item_count / 200;
+    uint32_t least = depth_at_least(b, all, high);
     if (v->depth_bound) {
-        v->depth = high;
+        v->depth = least;
         return;
     }
     v->depth = depth_of_workers(b, told, count);
-    uint32_t least = depth_at_least(b, all, high);
     if ((double)count < TOLD_WELL * (double)v->item_count && least > v->depth)
         v->depth = least;
 }

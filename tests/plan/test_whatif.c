@@ -87,6 +87,32 @@ static void test_last_instant(void **state)
     replay_log_free(log);
 }
 
+/* No worker ever waited for work, and one thing that was handed over at the end seems to have taken the whole
+ * run (a process that told of its own end): that is no item ordered as far ahead. */
+static void test_a_stray_is_not_ahead(void **state)
+{
+    struct replay_log *log = pipeline(80 * MS, 20 * MS, 85 * MS);
+    struct error e;
+    struct replay_learnt learnt;
+    struct replay_step last;
+    assert_true(replay_log_step(log, 0, STEPS - 1, &last));
+    struct replay_delivery stray = {.start_ns = 0, .end_ns = last.end_ns + MS, .worker = 1};
+    replay_delivery_add(&stray, CAUSE_PREPARE, 0, stray.end_ns);
+    struct replay_step end = {.t0 = last.end_ns,
+                              .t1 = stray.end_ns,
+                              .end_ns = stray.end_ns + MS,
+                              .delivery = replay_push_delivery(log, 0, &stray)};
+    replay_step_add(&end, REPLAY_THREAD, CAUSE_HOST, 0, MS);
+    assert_true(replay_push_step(log, 0, &end));
+    struct replay *r = replay_new(log, NULL, &e);
+    assert_true(replay_learnt(r, 0, &learnt));
+    assert_true(learnt.depth_bound);
+    assert_int_equal(learnt.workers, 1);
+    assert_in_range(learnt.depth, 1, 2);
+    replay_free(r);
+    replay_log_free(log);
+}
+
 /* Computes 98 ms: with reading away only 2 ms a step are saved, though it is 80 % of the share. */
 static void test_share_is_no_gain(void **state)
 {
@@ -509,6 +535,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_last_instant),
+        cmocka_unit_test(test_a_stray_is_not_ahead),
         cmocka_unit_test(test_share_is_no_gain),
         cmocka_unit_test(test_idle_cores_have_no_neighbours),
         cmocka_unit_test(test_unexplained_waits_stay_where_they_were),
