@@ -150,10 +150,10 @@ struct task_struct {
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
-    unsigned long ip, di, si, dx, cx, orig_ax, ax;
+    unsigned long ip, di, si, dx, cx, r10, orig_ax, ax;
 };
 #define REGS_SYSCALL(r) ((s64)(r)->orig_ax)
-#define REGS_ARG(r, n) ((n) == 0 ? (r)->di : (n) == 1 ? (r)->si : (r)->dx)
+#define REGS_ARG(r, n) ((n) == 0 ? (r)->di : (n) == 1 ? (r)->si : (n) == 2 ? (r)->dx : (r)->r10)
 #define REGS_FIRST(r) ((r)->di) /* arguments of a function */
 #define REGS_FOURTH(r) ((r)->cx)
 #define REGS_IP(r) ((r)->ip)

@@ -117,6 +117,10 @@ static __always_inline void explain(struct thread *t, struct task_struct *p, u64
     case BPF_SYSCALL_URING:
         describe_uring(t, p, REGS_ARG(regs, 0));
         break;
+    case BPF_SYSCALL_FUTEX:
+        if (REGS_ARG(regs, 3))
+            t->flags |= BPF_OFF_TIMED;
+        break;
     }
 }
 

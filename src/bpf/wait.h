@@ -48,6 +48,7 @@ enum bpf_off_flag {
     BPF_OFF_OPEN = 1 << 8,   /* asked for by a snapshot: still off, t_in is "now" */
     BPF_OFF_WROTE = 1 << 9,  /* was on a core from t_out to t_in and filled the page cache */
     BPF_OFF_URING = 1 << 10, /* in io_uring_enter; syscall is what its last request does, if told */
+    BPF_OFF_TIMED = 1 << 11, /* in a futex call that ends after a time */
 };
 
 /* How the first argument of a system call leads to a file; the table comes from user space. */
@@ -59,6 +60,7 @@ enum bpf_syscall_class {
     BPF_SYSCALL_EPOLL,
     BPF_SYSCALL_PATH,  /* the path walk tells the file system */
     BPF_SYSCALL_URING, /* the last request of the ring in argument 0 */
+    BPF_SYSCALL_FUTEX, /* argument 3 is its time limit, 0 none */
 };
 #define BPF_SYSCALLS 512
 #define BPF_URING_CALLS 64 /* requests of io_uring */

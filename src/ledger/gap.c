@@ -74,7 +74,8 @@ static void add_to_group(struct explaining *x, const struct event_wait *w, int64
         return;
     }
     struct wake before = {.t = g->last, .waited_ns = g->longest};
-    struct wake now = {w->t_wake, w->t_wake - w->t_out, w->tid, w->tgid};
+    struct wake now = {
+        .t = w->t_wake, .waited_ns = w->t_wake - w->t_out, .tid = w->tid, .tgid = w->tgid};
     /* another worker, or the next delivery of a thread that hands on: its burst begins */
     const struct thread *by = threads_find(x->walk.threads, w->waker_tid);
     if (w->waker_tgid != g->tgid || (key && by && !turn_same_burst(by, &before, &now))) {

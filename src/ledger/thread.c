@@ -191,7 +191,8 @@ static bool remember_wake(struct threads *t, const struct event_wait *e)
     if (!by || !mem_grow((void **)&by->wakes.item, &by->wakes.cap, by->wakes.count + 1,
                          sizeof(*by->wakes.item)))
         return false;
-    struct wake w = {e->t_wake, e->t_wake - e->t_out, e->tid, e->tgid};
+    struct wake w = {e->t_wake, e->t_wake - e->t_out, e->tid, e->tgid,
+                     (e->flags & WAIT_TIMED) != 0};
     size_t i = by->wakes.count++;
     /* reports come in order of t_in: keep the few that overtook each other sorted */
     for (; i > by->wakes.first && by->wakes.item[i - 1].t > w.t; i--)

@@ -21,6 +21,7 @@
 struct wake {
     int64_t t, waited_ns;
     uint32_t tid, tgid;
+    bool timed; /* WAIT_TIMED */
 };
 
 /* A queue that grows at its end and is forgotten from its start. */

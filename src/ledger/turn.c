@@ -15,6 +15,7 @@
 #define HANDOVER_NS (6 * NS_PER_MS)
 #define HANDOVER_REACH_NS (20 * NS_PER_MS)
 #define BURST_WAKES 64
+#define LOCK_WAKES 8 /* between what is handed over and a lock that is given away after it */
 /* The longest that a reader takes for what is in a pipe while more of it waits for room. */
 #define WRITING_NS (50 * NS_PER_MS)
 
@@ -119,6 +120,37 @@ static size_t wake_before(const struct thread *x, const struct thread *consumer,
     return wake_below(x, consumer, SEARCH_AFTER(&x->wakes, t, t));
 }
 
+/*
+ * Does `later` only give away a lock, a moment after `earlier` handed something over? Whatever the waker has
+ * done in between: CPython's threads wait for the interpreter lock for 5 ms at a time and for a queue
+ * without end; and nothing is made as fast as locks inside it and the C library are given away.
+ */
+static bool gives_lock(const struct thread *x, const struct thread *consumer,
+                       const struct wake *earlier, const struct wake *later)
+{
+    if (x->tgid != consumer->tgid || later->t - earlier->t >= HANDOVER_REACH_NS)
+        return false;
+    if (later->timed && !earlier->timed && later->waited_ns < HANDOVER_NS)
+        return true;
+    return later->waited_ns < BURST_NS && lock_follows(earlier, later);
+}
+
+/* The wake by which was handed over what the lock of wake i was given away after; i: none, or it is
+ * that itself. */
+static size_t handed_with(const struct thread *x, const struct thread *consumer, size_t i)
+{
+    const struct wake *v = x->wakes.item;
+    size_t at = i;
+    for (int n = 0; v[i].waited_ns < HANDOVER_NS && n < LOCK_WAKES; n++) {
+        at = wake_below(x, consumer, at);
+        if (at == SIZE_MAX || v[i].t - v[at].t >= HANDOVER_REACH_NS)
+            return i;
+        if (gives_lock(x, consumer, &v[at], &v[i]))
+            return at;
+    }
+    return i;
+}
+
 /* Goes back from wake i to the first wake of its burst; of a burst's wakes the condition's and the
  * lock's need not be neighbours. Threads that wake each other without a pause have no bursts: it
  * looks no further than BURST_WAKES. */
@@ -127,7 +159,13 @@ static size_t burst_lead(const struct thread *x, const struct thread *consumer, 
     const struct wake *v = x->wakes.item;
     size_t near = SIZE_MAX;
     for (int n = 0; n < BURST_WAKES; n++) {
-        size_t before = wake_below(x, consumer, i);
+        size_t before = handed_with(x, consumer, i);
+        if (before != i) {
+            near = SIZE_MAX;
+            i = before;
+            continue;
+        }
+        before = wake_below(x, consumer, i);
         if (before != SIZE_MAX && !same_burst(x, &near, &v[before], &v[i])) {
             before = wake_below(x, consumer, before);
             if (before != SIZE_MAX && !same_burst(x, &near, &v[before], &v[i]))
@@ -291,7 +329,7 @@ bool turn_find(const struct thread *x, const struct thread *consumer,
 
 int64_t turn_next(const struct thread *x, const struct thread *consumer, int64_t t)
 {
-    const struct wake *last = NULL, *before = NULL;
+    const struct wake *last = NULL, *before = NULL, *put = NULL;
     size_t i = wake_before(x, consumer, t);
     int64_t made = made_with_delivery(x, consumer);
     int after = 0;
@@ -302,12 +340,14 @@ int64_t turn_next(const struct thread *x, const struct thread *consumer, int64_t
         const struct wake *w = &x->wakes.item[i];
         if (!goes_to(x, consumer, w) || of_making(x, made, w))
             continue;
-        bool same =
-            (last && turn_same_burst(x, last, w)) || (before && turn_same_burst(x, before, w));
+        bool same = (last && turn_same_burst(x, last, w)) ||
+                    (before && turn_same_burst(x, before, w)) ||
+                    (put && gives_lock(x, consumer, put, w));
         if (w->t > t && (!same || ++after > BURST_WAKES))
             return w->t;
         before = last;
         last = w;
+        put = same ? put : w;
     }
     return INT64_MAX;
 }

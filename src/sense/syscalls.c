@@ -108,7 +108,7 @@ static const struct syscall_row rows[BPF_SYSCALLS] = {
     ROW(pause, SIGNAL, NONE)
     ROW(vfork, CHILD, NONE)
 #endif
-    ROW(futex, FUTEX, NONE)
+    ROW(futex, FUTEX, FUTEX)
 #ifdef SYS_futex_waitv
     ROW(futex_waitv, FUTEX, NONE)
 #endif

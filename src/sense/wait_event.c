@@ -178,6 +178,8 @@ void wait_event_fill(struct event_wait *ret, const struct bpf_off *o, struct res
         .t_out = (int64_t)o->t_out, .t_in = (int64_t)o->t_in, .tid = o->tid, .tgid = o->tgid};
     bool woken = o->t_wake >= o->t_out && o->t_wake <= o->t_in && o->t_wake;
     w.t_wake = woken ? (int64_t)o->t_wake : w.t_in;
+    if (o->flags & BPF_OFF_TIMED)
+        w.flags |= WAIT_TIMED;
     if (o->flags & BPF_OFF_OPEN)
         w.flags |= WAIT_OPEN_END;
     if (o->flags & BPF_OFF_IOWAIT && !(o->flags & BPF_OFF_URING && !reads_or_writes(o->syscall)))

@@ -158,6 +158,36 @@ static void who_blocked_has_let_go_of_the_lock(void **state)
     assert_int_equal(turn_of(WORKER, TRAINER, 104 * MS).t1, 104 * MS);
 }
 
+/* CPython's lock is waited for with a time limit, a queue without one; locks inside it are given away in a
+ * moment. Neither is a delivery, though the worker reads on in between; what is waited for longer is. */
+static void a_lock_between_reads_is_no_delivery(void **state)
+{
+    const struct thread *x, *hop;
+    (void)state;
+    started(&t, 1 * MS, WORKER, WORKER, TRAINER);
+    started(&t, 1 * MS, FEEDER, WORKER, TRAINER);
+    woken(&t, FEEDER, WORKER, TARGET_FUTEX, 2 * MS, 20 * MS, WORKER, WORKER);
+    woken(&t, FEEDER, WORKER, TARGET_FUTEX, 22 * MS, 100 * MS, WORKER, WORKER);
+    for (int64_t at = 101 * MS; at < 107 * MS; at += 2 * MS) {
+        struct event_wait lock = a_wait(FEEDER, WORKER, TARGET_FUTEX, at, at + 1500 * US);
+        lock.waker_tid = lock.waker_tgid = WORKER;
+        lock.flags = WAIT_TIMED;
+        reads(&t, WORKER, WORKER, at, at + 1400 * US);
+        push(&t, lock);
+        woken(&t, FEEDER, WORKER, TARGET_FUTEX, at + 1600 * US, at + 1620 * US, WORKER, WORKER);
+    }
+    woken(&t, FEEDER, WORKER, TARGET_FUTEX, 108 * MS, 180 * MS, WORKER, WORKER);
+    x = threads_find(&t, WORKER);
+    hop = threads_find(&t, FEEDER);
+    assert_int_equal(turn_next(x, hop, 20 * MS), 100 * MS);
+    assert_int_equal(turn_next(x, hop, 100 * MS), 180 * MS);
+    assert_int_equal(turn_of(WORKER, FEEDER, 180 * MS).t0, 100 * MS);
+    assert_int_equal(turn_of(WORKER, FEEDER, 107 * MS).t1, 100 * MS);
+    reads(&t, WORKER, WORKER, 181 * MS, 182 * MS);
+    woken(&t, FEEDER, WORKER, TARGET_FUTEX, 181 * MS, 183 * MS, WORKER, WORKER);
+    assert_int_equal(turn_next(x, hop, 180 * MS), 183 * MS); /* a short item */
+}
+
 /* What lies before the memory of a thread is unknown, not its start. */
 static void a_horizon_is_no_start(void **state)
 {
@@ -574,6 +604,7 @@ int main(void)
         T(a_large_thing_through_a_pipe_is_one_delivery),
         T(a_burst_is_one_delivery),
         T(who_blocked_has_let_go_of_the_lock),
+        T(a_lock_between_reads_is_no_delivery),
         T(a_horizon_is_no_start),
         T(a_queue_thread_made_late_stands_for_a_delivery),
         T(silent_turns),
