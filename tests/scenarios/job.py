@@ -13,14 +13,16 @@ import hashlib
 import http.client
 import mmap
 import os
+import random
 import threading
 import time
 
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, IterableDataset, default_collate, get_worker_info
 
 from cudadriver import Device
-from truthlog import MainLog, SendLog, ThreadClock, WorkerLog, minus, process_birth_ns
+from truthlog import (MainLog, SendLog, ThreadClock, WorkerLog, minus, number_of,
+                      process_birth_ns)
 
 MS = 1_000_000
 CHUNK = bytes(128 << 10)
@@ -57,11 +59,19 @@ class Items(Dataset):
     def __len__(self):
         return self.args.epochs * self.args.steps * self.args.batch
 
+    def latency_us(self, i):
+        """What the store takes to answer for item i: the same in each run."""
+        draw = random.Random(i)
+        spread = {"fixed": lambda: 1, "jitter": lambda: draw.uniform(0.4, 1.6),
+                  "tail": lambda: min(20, 0.6 * draw.paretovariate(2.5))}  # mean 1
+        return int(1000 * self.args.latency_ms * spread[self.args.spread]())
+
     def read_http(self, i):
         if self.connection is None or self.args.anew:
             host = self.args.data.split("//", 1)[1].rstrip("/")
             self.connection = http.client.HTTPConnection(host)
-        self.connection.request("GET", f"/item{i:06d}?size={self.args.item_bytes}")
+        late = f"&latency_us={self.latency_us(i)}" if self.args.latency_ms else ""
+        self.connection.request("GET", f"/item{i:06d}?size={self.args.item_bytes}{late}")
         data = bytearray(self.connection.getresponse().read())
         if self.args.anew:
             self.connection.close()
@@ -98,13 +108,43 @@ class Items(Dataset):
         if self.args.decode_ms:
             burn(int(self.args.decode_ms * MS))
             _log.part("dec", begin)
-        return i // self.args.batch, torch.frombuffer(data, dtype=torch.uint8)
+        data = torch.frombuffer(data, dtype=torch.uint8)
+        n, tensors = i // self.args.batch, data.tensor_split(self.args.tensors)
+        return {"n": n, **{f"x{k}": x for k, x in enumerate(tensors)}} if self.args.dicts else (n, *tensors)
 
 
-def collate(samples):
-    batch = torch.stack([data for _, data in samples])
-    line = _log.batch(samples[0][0])
-    return samples[0][0], batch, line
+class Stream(IterableDataset):
+    """The same items, and each worker makes those of every so-manieth batch."""
+
+    def __init__(self, items):
+        self.items, self.args, self.epoch = items, items.args, 0
+
+    def __iter__(self):
+        info = get_worker_info()
+        first, step = (info.id, info.num_workers) if info else (0, 1)
+        begin = self.epoch * self.args.steps
+        self.epoch += 1
+        for n in range(begin + first, begin + self.args.steps, step):
+            for i in range(n * self.args.batch, (n + 1) * self.args.batch):
+                yield self.items[i]
+
+
+class Collate:
+    """Own: the tensors stacked, then handed over in shared memory by the queue's thread; with --dicts
+    torch's, which writes them there at once."""
+
+    def __init__(self, args):
+        self.args = args
+
+    def __call__(self, samples):
+        if self.args.dicts:
+            batch = default_collate(samples)
+        else:
+            batch = (samples[0][0], *(torch.stack(x) for x in list(zip(*samples))[1:]))
+        if self.args.collate_ms:
+            burn(int(self.args.collate_ms * MS))
+        _log.batch(number_of(batch))
+        return batch
 
 
 class Start:
@@ -112,22 +152,25 @@ class Start:
 
     def __init__(self, args):
         self.args = args
+        self.owner = os.getpid()
 
     def __call__(self, worker):
         global _log
         torch.set_num_threads(1)
+        torch.multiprocessing.set_sharing_strategy(self.args.sharing)
         if self.args.init_ms:
             burn(int(self.args.init_ms * MS))
         birth = _birth if _birth is not None else process_birth_ns()
-        _log = WorkerLog(self.args.truth, birth)
-        SendLog(self.args.truth)
+        _log = WorkerLog(self.args.truth, birth, self.owner)
+        SendLog(self.args.truth, self.owner)
 
 
 class Order:
     """Batch numbers go on over the epochs, so that a batch is known by its number."""
 
-    def __init__(self, steps, batch):
-        self.steps, self.batch, self.epoch = steps, batch, 0
+    def __init__(self, args, log):
+        self.steps, self.batch, self.epoch = args.steps, args.batch, 0
+        self.args, self.log = args, log
 
     def __len__(self):
         return self.steps
@@ -136,16 +179,20 @@ class Order:
         first = self.epoch * self.steps
         self.epoch += 1
         for n in range(first, first + self.steps):
+            if self.args.sampler_ms:
+                self.log.sampling(lambda: burn(int(self.args.sampler_ms * MS)))
             yield range(n * self.batch, (n + 1) * self.batch)
 
 
-def make_loader(args):
-    extra = {}
+def make_loader(args, log):
+    extra = {"collate_fn": Collate(args)}
     if args.workers:
-        extra = {"worker_init_fn": Start(args), "prefetch_factor": args.prefetch,
-                 "persistent_workers": args.persistent, "multiprocessing_context": args.start}
-    return DataLoader(Items(args), batch_sampler=Order(args.steps, args.batch),
-                      num_workers=args.workers, collate_fn=collate, **extra)
+        extra.update(worker_init_fn=Start(args), prefetch_factor=args.prefetch,
+                     persistent_workers=args.persistent, multiprocessing_context=args.start,
+                     num_workers=args.workers)
+    if args.iterable:
+        return DataLoader(Stream(Items(args)), batch_size=args.batch, **extra)
+    return DataLoader(Items(args), batch_sampler=Order(args, log), **extra)
 
 
 class Helper(threading.Thread):
@@ -208,23 +255,28 @@ class Trainer:
             burn(int(args.host_ms * MS))
             log.mark("host")
         self.launch()
-        self.device.synchronize()
-        log.mark("sync")
+        save = args.ckpt_every and (number + 1) % args.ckpt_every == 0
+        if save or (number + 1) % args.sync_every == 0:
+            self.device.synchronize()
+            log.mark("sync")
         if self.gradients is not None:
             torch.distributed.all_reduce(self.gradients)
             log.mark("allreduce", number)
-        if args.ckpt_every and (number + 1) % args.ckpt_every == 0:
+        if save:
             self.checkpoint()
 
-    def epoch(self, loader):
+    def epoch(self, loader, number):
+        if self.args.iterable and not (self.args.workers and self.args.persistent):
+            loader.dataset.epoch = number
+        self.log.sampled()
         batches = iter(loader)
-        self.log.mark("iter")
+        self.log.mark("iter", self.log.sampled())
         while True:
             batch = next(batches, None)
             if batch is None:
                 break
-            number, _, line = batch
-            self.log.mark("next", {"n": number} if self.args.workers else {"inline": line})
+            number = number_of(batch)
+            self.log.mark("next", {"n": number} if self.args.workers else {"inline": _log.line})
             self.step(number)
         del batches
         self.log.mark("shutdown")
@@ -232,12 +284,14 @@ class Trainer:
     def run(self):
         global _log
         if not self.args.workers:
-            _log = WorkerLog(None, None)
-        loader = make_loader(self.args)
+            _log = WorkerLog(None, None, None)
+        loader = make_loader(self.args, self.log)
         self.log.mark("setup")
         try:
-            for _ in range(self.args.epochs):
-                self.epoch(loader)
+            for number in range(self.args.epochs):
+                self.epoch(loader, number)
+            self.device.synchronize()
+            self.log.mark("sync")
             if self.args.persistent:
                 loader._iterator = None  # ends the workers before the device is given back
                 self.log.mark("shutdown")
@@ -254,8 +308,16 @@ def parse():
     p.add_argument("--files", type=int, default=1 << 30, help="files in the folder")
     p.add_argument("--item-bytes", type=int, default=64 << 10)
     p.add_argument("--mmap", action="store_true")
+    p.add_argument("--latency-ms", type=float, default=0, help="that the HTTP store is asked for")
+    p.add_argument("--spread", default="fixed", choices=("fixed", "jitter", "tail"), help="of it")
     p.add_argument("--anew", action="store_true", help="a new connection for each request")
     p.add_argument("--decode-ms", type=float, default=0)
+    p.add_argument("--collate-ms", type=float, default=0, help="a batch")
+    p.add_argument("--sampler-ms", type=float, default=0, help="a batch, in the launching process")
+    p.add_argument("--tensors", type=int, default=1, help="of an item")
+    p.add_argument("--dicts", action="store_true", help="items are dicts, collated by default")
+    p.add_argument("--iterable", action="store_true")
+    p.add_argument("--sharing", default="file_descriptor", help="strategy for tensors")
     p.add_argument("--batch", type=int, default=1)
     p.add_argument("--steps", type=int, default=100, help="of an epoch")
     p.add_argument("--epochs", type=int, default=1)
@@ -266,6 +328,7 @@ def parse():
     p.add_argument("--init-ms", type=float, default=0)
     p.add_argument("--kernel-ms", type=float, default=10)
     p.add_argument("--kernels", type=int, default=1, help="of a step")
+    p.add_argument("--sync-every", type=int, default=1, help="so many steps")
     p.add_argument("--host-ms", type=float, default=0)
     p.add_argument("--copy-mb", type=float, default=0)
     p.add_argument("--pinned", action="store_true")
@@ -284,6 +347,7 @@ def parse():
 def main():
     args = parse()
     torch.set_num_threads(1)
+    torch.multiprocessing.set_sharing_strategy(args.sharing)
     if args.grad_kb:
         torch.distributed.init_process_group("gloo")
         torch.distributed.barrier()

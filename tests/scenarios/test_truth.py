@@ -94,7 +94,7 @@ class Phases(unittest.TestCase):
         self.assertEqual(shares_ms(main), {"launch": 1, "compute": 8, "host": 3})
 
     def test_without_workers_reading_is_told_from_the_rest(self):
-        line = batch(0, (20, 1, 2), (10, 10, 0))
+        line = batch(0, (20, 1, 2), (10, 10, 0), reads=[[0, 20 * MS]])
         got = shares_ms(main_log([(32, 12, 2, "next", {"inline": line})]))
         self.assertEqual(got, {"cpu-starved": 2, "storage": 18, "host": 12})
 

@@ -48,11 +48,13 @@ def load(folder):
             mains.append(json.load(f))
     for path in glob.glob(os.path.join(folder, "send-*.jsonl")):
         for line in lines_of(path):
-            sent[line["pid"], line["n"]] = line["send"]
+            sent[line["pid"], line["n"]] = line
     for path in glob.glob(os.path.join(folder, "worker-*.jsonl")):
         workers[path] = sorted(lines_of(path), key=lambda b: b["t0"])
         for line in workers[path]:
-            line["send"] = sent.get((line["pid"], line["n"]), [0, 0, 0])
+            send = sent.get((line["pid"], line["n"]))
+            if send:
+                line["send"], line["sent"] = send["send"], send["t1"]
     return sorted(mains, key=lambda m: m["device"]), workers
 
 
@@ -95,6 +97,10 @@ def spread(account, ns, parts):
         account["unknown"] += ns
 
 
+def overlap(a, b):
+    return max(0, min(a[1], b[1]) - max(a[0], b[0]))
+
+
 def busy_intervals(main):
     """Merged [t0, t1] in which a kernel ran: in order, each from its launch or its predecessor."""
     merged = []
@@ -134,8 +140,8 @@ SAME = {"iter": "startup", "shutdown": "startup", "launch": "launch", "ckpt": "c
 
 
 class Accountant:
-    def __init__(self, main, mains, lines, pageable):
-        self.main, self.lines = main, lines
+    def __init__(self, main, mains, lines, pageable, handover=False):
+        self.main, self.lines, self.handover = main, lines, handover
         self.account = defaultdict(float)
         self.copy = "pageable-copy" if pageable else "link"
         self.arrivals = defaultdict(list)  # all-reduce -> when each rank had come
@@ -144,19 +150,28 @@ class Accountant:
                 if label == "allreduce":
                     self.arrivals[arg].append(t0)
 
-    def next_batch(self, idle, cpu, delay, arg):
+    def inline_batch(self, parts, idle, delay, line):
+        """Its own reads are storage where no kernel ran beside them."""
         a = self.account
+        read_wall, _, read_delay = line["read"]
+        reading = sum(overlap(p, r) for p in parts for r in line["reads"])
+        storage = min(idle - delay, reading * (1 - read_delay / max(1, read_wall)))
         a["cpu-starved"] += delay
-        if "inline" in arg:
-            read = arg["inline"]["read"]
-            storage = min(idle - delay, read[0] - read[2])
-            a["storage"] += storage
-            a["host"] += max(0, idle - delay - storage)
-            return
+        a["storage"] += storage
+        a["host"] += max(0, idle - delay - storage)
+
+    def next_batch(self, t0, idle, cpu, delay, arg):
+        """What the thread itself does it does when the batch has come: where a kernel still ran when
+        it began to wait, that lies in the gap all the same."""
+        a = self.account
+        cpu = min(cpu, idle)
+        delay = min(delay, idle - cpu)
         a["host"] += cpu
-        rest = max(0, idle - cpu - delay)
+        a["cpu-starved"] += delay
         line = self.lines.get(arg["n"])
-        spread(a, rest, making(line) if line else {})
+        there = self.handover and line and line.get("sent", t0) < t0
+        spread(a, idle - cpu - delay,
+               {"handover": 1} if there else making(line) if line else {})
 
     def allreduce(self, t0, t1, delay, arg):
         last = max(self.arrivals[arg])
@@ -164,8 +179,8 @@ class Accountant:
         self.account["cpu-starved"] += delay
         spread(self.account, t1 - t0 - delay, {"late-peer": late, "network": t1 - t0 - late})
 
-    def phase(self, t0, t1, cpu, delay, label, arg, idle):
-        wall = max(1, t1 - t0)
+    def phase(self, t0, t1, cpu, delay, label, arg, parts):
+        idle, wall = sum(b - a for a, b in parts), max(1, t1 - t0)
         part = idle / wall
         a = self.account
         if label == "ckpt" and arg:
@@ -180,8 +195,20 @@ class Accountant:
             starved = min(idle, delay)
             a["cpu-starved"] += starved
             a["launch"] += idle - starved
+        elif label == "iter" and arg and t0 > self.main["kernels"][0][0]:
+            sampled = idle * min(1, arg[0] / wall)
+            starved = min(sampled, arg[2])
+            a["cpu-starved"] += starved
+            a["host"] += sampled - starved
+            idle -= sampled
+            starved = min(idle, max(0, delay - arg[2]) * part)
+            a["cpu-starved"] += starved
+            a["startup"] += idle - starved
         elif label == "next":
-            self.next_batch(idle, cpu * part, delay * part, arg)
+            if "inline" in arg:
+                self.inline_batch(parts, idle, delay * part, arg["inline"])
+            else:
+                self.next_batch(t0, idle, cpu, delay, arg)
         elif label == "allreduce":
             self.allreduce(t0, t1, delay, arg)
         else:
@@ -194,15 +221,18 @@ class Accountant:
         begin, end = self.main["span"]
         for t0, t1, cpu, delay, label, arg in phases(self.main):
             parts, at = idle_parts(t0, t1, busy, at)
-            idle = sum(b - a for a, b in parts)
-            if idle > 0:
-                self.phase(t0, t1, cpu, delay, label, arg, idle)
+            if parts:
+                self.phase(t0, t1, cpu, delay, label, arg, parts)
         self.account["compute"] = sum(max(0, min(b, end) - max(a, begin)) for a, b in busy)
         return end - begin, dict(self.account)
 
 
 def accounts(folder, pageable=True):
-    """One per device, in order: {"device", "rank", "span_ns", "shares": {cause or "compute": share}}."""
+    """One per device, in order: {"device", "rank", "span_ns", "shares": {cause or "compute": share},
+    "apart": the same}. There "handover" is what was waited for when a batch had been sent: its
+    tensors are fetched from the worker, whose threads share a lock and the cores. In "shares" it is
+    shared over the making of the batch as all waiting is.
+    """
     mains, workers = load(folder)
     result = []
     for main in mains:
@@ -212,6 +242,8 @@ def accounts(folder, pageable=True):
                 if line["pid"] == main["pid"]:
                     lines[line["n"]] = line
         span, account = Accountant(main, mains, lines, pageable).run()
+        _, apart = Accountant(main, mains, lines, pageable, handover=True).run()
         result.append({"device": main["device"], "rank": main["rank"], "span_ns": span,
-                       "shares": {k: v / span for k, v in sorted(account.items()) if v}})
+                       "shares": {k: v / span for k, v in sorted(account.items()) if v},
+                       "apart": {k: v / span for k, v in sorted(apart.items()) if v}})
     return result

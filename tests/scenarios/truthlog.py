@@ -12,7 +12,7 @@ main-PID.json, one per process that drives a device, written at its end:
      "kernels": [[launch call begins, ends, ns asked], ...]}
 A mark closes the phase that began at the mark before it. Labels: setup, iter (workers are
 started), next (arg: number of the batch), copy, host, launch, sync, ckpt, allreduce, shutdown
-(workers are ended); ckpt's arg: {"helper": [wall, cpu, delay]} where a thread of its own wrote; "inline" in arg holds what the thread itself did where there are no workers.
+(workers are ended); ckpt's arg: {"helper": [wall, cpu, delay]} where a thread of its own wrote; "inline" in arg holds what the thread itself did where there are no workers. iter's arg: [wall, cpu, delay] of the sampler in it.
 
 worker-TID.jsonl, one line per batch, written at once (workers may be killed):
     {"pid": of the process it works for, "n": batch, "t0", "t1": made from .. to, "all", "read", "dec": [wall, cpu, delay] within it,
@@ -45,6 +45,14 @@ def minus(a, b):
     return [x - y for x, y in zip(a, b)]
 
 
+def number_of(batch):
+    """Of a batch: the first of a tuple, or its member "n"; None: it is none."""
+    if isinstance(batch, dict) and "n" in batch:
+        return int(batch["n"][0])
+    first = batch[0] if isinstance(batch, (tuple, list)) and batch else None
+    return first if isinstance(first, int) else None
+
+
 class MainLog:
     """The launching thread's account of itself."""
 
@@ -52,6 +60,7 @@ class MainLog:
         self.folder, self.device, self.rank = folder, device, rank
         self.clock = ThreadClock()
         self.marks, self.kernels, self.span = [], [], [0, 0]
+        self.sums = [0, 0, 0]  # of the sampler
 
     def begin(self):
         first = self.clock.now()
@@ -60,6 +69,16 @@ class MainLog:
 
     def mark(self, label, arg=None):
         self.marks.append((*self.clock.now(), label, arg))
+
+    def sampling(self, work):
+        begin = self.clock.now()
+        work()
+        self.sums = [a + b for a, b in zip(self.sums, minus(self.clock.now(), begin))]
+
+    def sampled(self):
+        """What the sampler took since this was asked last."""
+        sums, self.sums = self.sums, [0, 0, 0]
+        return sums
 
     def end(self):
         self.mark("host")
@@ -84,24 +103,28 @@ class WorkerLog:
     """A loader worker's account: one line per batch. In the launching thread itself
     (no workers) `inline` collects instead and nothing is written."""
 
-    def __init__(self, folder, birth_ns):
+    def __init__(self, folder, birth_ns, owner):
         self.clock = ThreadClock()
         self.out = None
         if folder:
             path = os.path.join(folder, f"worker-{self.clock.tid}.jsonl")
             self.out = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        self.owner = os.getppid()
+        self.owner = owner
+        self.line = None  # of the batch made last
         self.birth = birth_ns
         self.ready = self.clock.now()
         self.last = self.ready
         self.start = None
         self.sums = {"read": [0, 0, 0], "dec": [0, 0, 0]}
+        self.reads = []  # [from, to] of each read of a batch, inline only
 
     def part(self, name, begin):
         """Adds the time since `begin` (of clock.now()) to "read" or "dec"."""
         now = self.clock.now()
         for i in range(3):
             self.sums[name][i] += now[i] - begin[i]
+        if name == "read" and self.out is None:
+            self.reads.append([begin[0], now[0]])
         return now
 
     def item(self):
@@ -118,19 +141,20 @@ class WorkerLog:
             line["birth"] = self.birth
             line["init"] = [self.ready[0] - self.birth, self.ready[1], self.ready[2]]
             self.birth = None
-        if self.out is not None:
+        if self.out is None:
+            line["reads"], self.reads = self.reads, []
+        else:
             os.write(self.out, (json.dumps(line) + "\n").encode())
         self.sums = {"read": [0, 0, 0], "dec": [0, 0, 0]}
-        self.start, self.last = None, now
-        return line
+        self.start, self.last, self.line = None, now, line
 
 
 class SendLog:
     """The hand-over of each batch: pickling, shared memory and the pipe, in the thread that
     multiprocessing's queue keeps for that. Put in place before the queue starts the thread."""
 
-    def __init__(self, folder):
-        self.folder, self.owner = folder, os.getppid()
+    def __init__(self, folder, owner):
+        self.folder, self.owner = folder, owner
         self.local = threading.local()
         self.queue, self.feed = multiprocessing.queues.Queue, multiprocessing.queues.Queue._feed
         self.pickler = multiprocessing.queues._ForkingPickler
@@ -143,7 +167,7 @@ class SendLog:
     def dumps(self, item, *rest):
         """In the queue's place of ForkingPickler: sees what is handed over."""
         data = item[1] if isinstance(item, tuple) and len(item) == 2 else None
-        self.local.n = data[0] if isinstance(data, tuple) and isinstance(data[0], int) else None
+        self.local.n = number_of(data)
         return self.pickler.dumps(item, *rest)
 
     def thread(self, buffer, notempty, send_bytes, *rest):
