@@ -205,11 +205,14 @@ static bool before_program(const struct makers *ms, uint32_t key, int64_t t)
     return x && x->exec > t;
 }
 
+/* Is there a worker with a thread that hands over: which its main thread hands to, or which itself was seen to
+ * make the first batch, since it waited long for something else? */
 static bool hands_over_inside(const struct makers *ms)
 {
     for (int i = 0; i < ms->count; i++) {
-        const struct thread *hop = threads_find(ms->threads, ms->maker[i]->hop);
-        if (hop && hop->tgid == ms->maker[i]->key)
+        const struct made_by *m = ms->maker[i];
+        const struct thread *hop = threads_find(ms->threads, m->hop);
+        if (hop && (hop->tgid == m->key || (ms->totals.processes && m->tid != m->key)))
             return true;
     }
     return false;

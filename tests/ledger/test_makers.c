@@ -264,6 +264,24 @@ static void test_a_keeper_of_memory(void **state)
     end(w);
 }
 
+/* The thread that hands over has made the keeper, and waited until it answered: most of the first batch's
+ * making, of which the worker's main thread shows nothing. */
+static void test_a_keeper_that_starts(void **state)
+{
+    struct world *w = begin();
+    (void)state;
+    worker(w, 10 * MS, WORKER);
+    started(&w->threads, 12 * MS, SERVER, SERVER, WORKER);
+    begins_program(w, 13 * MS, SERVER);
+    woken(&w->threads, WORKER + 1, WORKER, TARGET_PIPE, 12 * MS, 90 * MS, SERVER, SERVER);
+    woken(&w->threads, TRAINER, TRAINER, TARGET_PIPE, 20 * MS, 91 * MS, WORKER + 1, WORKER);
+    assert_true(is_maker(w));
+    woken(&w->threads, SERVER, SERVER, TARGET_POLL, 91 * MS, 92 * MS, TRAINER, TRAINER);
+    woken(&w->threads, TRAINER, TRAINER, TARGET_PIPE, 92 * MS, 92 * MS + 100 * US, SERVER, SERVER);
+    assert_false(is_maker(w));
+    end(w);
+}
+
 /* A thread of the trainer's process: asked at t0, it reads until t1, when the trainer, which has waited
  * since t0 + 1 ms, goes on. Is it a loader? */
 static bool helped(struct world *w, uint32_t asker, int64_t t0, int64_t t1)
@@ -329,6 +347,7 @@ int main(void)
         cmocka_unit_test(test_a_fork_server),
         cmocka_unit_test(test_a_worker_s_commands),
         cmocka_unit_test(test_a_keeper_of_memory),
+        cmocka_unit_test(test_a_keeper_that_starts),
         cmocka_unit_test(test_a_pool_is_no_loader),
         cmocka_unit_test(test_a_thread_ahead_is_a_loader),
     };
