@@ -87,7 +87,7 @@ enum wait_flag {
     WAIT_ROOM = 1 << 7,         /* it wrote into a pipe or UNIX socket that was full */
     WAIT_ACCEPTED = 1 << 8,     /* the TCP peer came to a port of ours: it asks, no store does */
     WAIT_PRIVATE = 1 << 9,      /* sampled: a futex that no other process can wake */
-    WAIT_TIMED = 1 << 10,       /* on a futex, for a limited time: CPython's interpreter lock is such */
+    WAIT_TIMED = 1 << 10,       /* on a futex, for a limited time: as for CPython's lock */
 };
 
 struct event_wait {
