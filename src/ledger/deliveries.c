@@ -3,7 +3,7 @@
 
 #include "base/unit.h"
 #include "ledger/pieces.h"
-#include "ledger/turn.h"
+#include "ledger/relay.h"
 #include "ledger/walk.h"
 
 #include <stdlib.h>
@@ -146,7 +146,7 @@ static void enumerate(struct makers *ms, struct made_by *m, const struct thread 
         bool silent = turn_silent(x, k.chain, k.depth, m->seen, t < until ? t : until, &turn);
         if (silent)
             t = turn.t1;
-        else if (t > until || !turn_find(x, hop, k.chain, k.depth, t, &turn))
+        else if (t > until || !relay_turn(ms->threads, x, hop, k.chain, k.depth, t, &turn))
             return;
         k.maker.thread = NULL;
         k.pieces = 0;

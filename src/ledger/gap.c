@@ -2,6 +2,7 @@
 #include "ledger/gap.h"
 
 #include "base/unit.h"
+#include "ledger/answer.h"
 #include "ledger/crowd.h"
 #include "ledger/foreign.h"
 #include "ledger/turn.h"

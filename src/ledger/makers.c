@@ -3,8 +3,9 @@
 
 #include "base/mem.h"
 #include "base/unit.h"
+#include "ledger/answer.h"
 #include "ledger/own_time.h"
-#include "ledger/turn.h"
+#include "ledger/relay.h"
 #include "ledger/walk.h"
 
 #include <stdlib.h>
@@ -131,6 +132,8 @@ static const struct event_wait *relayed(const struct makers *ms, const struct th
             continue;
         if (w->waker_tgid == x->tgid)
             return NULL; /* it waited for this process last */
+        if (!relay_takes(ms->threads, x, w))
+            continue;
         const struct thread *y = threads_find(ms->threads, w->waker_tgid);
         return y && threads_made_for(ms->threads, y, th->tgid) ? w : NULL;
     }

@@ -145,14 +145,18 @@ static bool remember_socket(struct threads *t, const struct event_wait *e)
                                           remember_end(t, t->totals[index].end, e->tgid));
 }
 
+const struct thread *threads_launcher(const struct threads *t, uint32_t tgid)
+{
+    uint64_t tid;
+    return map_get(&t->launchers, tgid, &tid) ? threads_find(t, (uint32_t)tid) : NULL;
+}
+
 bool threads_launch(struct threads *t, struct thread *th)
 {
     if (th->launches)
         return true;
-    uint64_t tid;
     th->launches = true;
-    const struct thread *first =
-        map_get(&t->launchers, th->tgid, &tid) ? threads_find(t, (uint32_t)tid) : NULL;
+    const struct thread *first = threads_launcher(t, th->tgid);
     if (first && first->alive && first->tgid == th->tgid)
         return true;
     return map_put(&t->launchers, th->tgid, th->tid);
@@ -160,14 +164,14 @@ bool threads_launch(struct threads *t, struct thread *th)
 
 const struct thread *threads_rank(const struct threads *t, uint64_t channel, uint32_t tgid)
 {
-    uint64_t index, tid;
+    uint64_t index;
     if (!channel || !map_get(&t->sockets, channel, &index))
         return NULL;
     const uint32_t *end = t->totals[index].end;
     if (end[0] != tgid && end[1] != tgid)
         return NULL;
     uint32_t other = end[0] == tgid ? end[1] : end[0];
-    return other && map_get(&t->launchers, other, &tid) ? threads_find(t, (uint32_t)tid) : NULL;
+    return other ? threads_launcher(t, other) : NULL;
 }
 
 void threads_socket(const struct threads *t, const struct event_wait *w, uint64_t *rx, uint64_t *tx)

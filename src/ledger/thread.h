@@ -88,6 +88,8 @@ bool threads_call(struct threads *t, const struct event_call *e);
 bool threads_op(struct threads *t, const struct event_op *e);
 /* The thread asks a device for work. false: out of memory. */
 bool threads_launch(struct threads *t, struct thread *th);
+/* The thread of a process that launched first; NULL: none of it does. */
+const struct thread *threads_launcher(const struct threads *t, uint32_t tgid);
 /* The launching thread of the other process on this machine that waits on that connection, as ranks
  * do; NULL: no other is seen, or it does not launch. */
 const struct thread *threads_rank(const struct threads *t, uint64_t channel, uint32_t tgid);

@@ -194,35 +194,6 @@ static bool waited_for_work(const struct thread *x, const struct thread *const *
            (w->target != TARGET_FUTEX || w->t_wake - w->t_out > HANDOVER_NS);
 }
 
-/*
- * A thread of the launching process that takes batches from several processes and hands them on
- * (PyTorch's pin-memory thread): whenever it waits for the next one it has handed on those
- * before, though nobody may have waited for them. Its turn begins after the last of another
- * process.
- */
-static void begin_at_source(const struct thread *x, const struct thread *const *chain,
-                            struct turn *turn)
-{
-    const struct event_wait *source = NULL;
-    if (x->tgid != chain[0]->tgid)
-        return;
-    for (size_t i = waits_after(&x->waits, turn->t1); i-- > x->waits.first;) {
-        const struct event_wait *w = &x->waits.item[i];
-        if (w->t_in <= turn->t0)
-            return;
-        if (w->t_in > turn->t1 || !w->waker_tid || w->waker_tgid == x->tgid ||
-            (w->flags & WAIT_WAKER_IRQ) || !is_queue(w))
-            continue;
-        if (source && w->waker_tgid != source->waker_tgid) {
-            turn->t0 = w->t_in;
-            turn->first = turn->from_start = turn->from_horizon = false;
-            turn->source = source;
-            return;
-        }
-        source = source ? source : w;
-    }
-}
-
 static void begin_at_work(const struct thread *x, const struct thread *const *chain, int depth,
                           struct turn *turn)
 {
@@ -294,6 +265,12 @@ int64_t turn_put(const struct thread *x, const struct thread *consumer, int64_t 
     return made != INT64_MIN && made < t ? made : t;
 }
 
+bool turn_takes(const struct thread *x, const struct event_wait *w)
+{
+    return w->waker_tid && w->waker_tgid != x->tgid && is_queue(w) &&
+           !(w->flags & (WAIT_WAKER_IRQ | WAIT_ROOM));
+}
+
 bool turn_find(const struct thread *x, const struct thread *consumer,
                const struct thread *const *chain, int depth, int64_t t, struct turn *ret)
 {
@@ -321,7 +298,6 @@ bool turn_find(const struct thread *x, const struct thread *consumer,
     }
     if (turn.t0 > turn.t1)
         turn.t0 = turn.t1;
-    begin_at_source(x, chain, &turn);
     begin_at_work(x, chain, depth, &turn);
     *ret = turn;
     return true;

@@ -12,11 +12,9 @@ struct turn {
     int64_t idle_ns; /* the wait for work that ended at t0; 0 if a delivery did */
     bool first;      /* nothing was delivered before; it was made at `born` */
     int64_t born;
-    bool from_start;   /* t0 is the start of the thread */
-    bool from_horizon; /* t0 is where its memory begins: the true start is unknown */
-    /* The last wait for whose thing this is, of a thread that hands on what other processes make; NULL:
-     * it is none. Its turn began after the last thing of another process. */
-    const struct event_wait *source;
+    bool from_start;                 /* t0 is the start of the thread */
+    bool from_horizon;               /* t0 is where its memory begins: the true start is unknown */
+    const struct event_wait *source; /* set by relay_turn */
 };
 
 /* Do two wakes that x made hand over one delivery? */
@@ -26,6 +24,9 @@ bool turn_same_burst(const struct thread *x, const struct wake *earlier, const s
  * what they wake each other for right after that is the interpreter lock, though x may have waited
  * for it in between. Where x never woke it: when it made it, else `t`. */
 int64_t turn_put(const struct thread *x, const struct thread *consumer, int64_t t);
+
+/* Did x take from a queue what another process put there? Room that it made is nothing. */
+bool turn_takes(const struct thread *x, const struct event_wait *w);
 
 /* The turn of x that ended with its wake of `consumer` at or just before `t`.
  * `chain[0..depth)` are the threads that wait for it, launching thread first. */

@@ -2,9 +2,10 @@
 #include "ledger/walk.h"
 
 #include "base/unit.h"
+#include "ledger/answer.h"
 #include "ledger/crowd.h"
 #include "ledger/pieces.h"
-#include "ledger/turn.h"
+#include "ledger/relay.h"
 
 #define POOLS_MAX 12
 /* A TCP peer that brought this many times what it took is a store (the rule). */
@@ -16,8 +17,6 @@
 #define LINE_PAUSE_NS (20 * NS_PER_MS)
 /* A first turn is compared with this many that follow. */
 #define TURNS_AFTER 3
-/* A new thread tells at most this late that it has started: it may want for a core. */
-#define STARTED_NS (20 * NS_PER_MS)
 
 /* What one other thread's wakes ended, within one turn. */
 struct pool {
@@ -319,7 +318,8 @@ static int compose_next(struct walk *k, const struct thread *x, const struct thr
     for (; n < TURNS_AFTER; n++) {
         struct turn turn;
         int64_t end = turn_next(x, consumer, t);
-        if (end == INT64_MAX || !turn_find(x, consumer, k->chain, k->depth, end, &turn))
+        if (end == INT64_MAX ||
+            !relay_turn(k->threads, x, consumer, k->chain, k->depth, end, &turn))
             break;
         next[n].count = 0;
         compose(k, x, turn.t0 > t ? turn.t0 : t, end, &next[n]);
@@ -369,7 +369,8 @@ static bool add_creator(struct walk *k, const struct thread *x, const struct thr
     struct turn before;
     if (!creator || creator == x || in_chain(k, creator) || k->depth == WALK_DEPTH_MAX)
         return false;
-    if (!turn_find(creator, x, k->chain, k->depth, x->start, &before) || before.t1 <= before.t0)
+    if (!relay_turn(k->threads, creator, x, k->chain, k->depth, x->start, &before) ||
+        before.t1 <= before.t0)
         return false;
     before.t1 = x->start;
     if (before.first) /* the hand-over's own start belongs to the process's */
@@ -385,23 +386,77 @@ static bool add_creator(struct walk *k, const struct thread *x, const struct thr
     return true;
 }
 
-/* What a relay hands on was made beside its own turn, which began with the last thing of another maker: the
- * whole making counts, not the little of it that the relay waited for. */
+static bool only_answered(const struct walk *k, const struct thread *x, const struct turn *turn)
+{
+    return x->tgid != k->root->tgid && answer_only(x, turn);
+}
+
+/* The delivery of x's process that ended a wait of `consumer`, last in the chain, at `t`; see
+ * walk_delivery. *ret_own: it is of x's process as the wakes tell, no answer's. */
+static bool deliver(struct walk *k, const struct thread *x, const struct thread *consumer,
+                    int64_t t, struct shares *ret, bool *ret_own)
+{
+    const struct thread *maker, *hop;
+    struct turn turn;
+    *ret_own = false;
+    if (!relay_turn(k->threads, x, consumer, k->chain, k->depth, t, &turn))
+        return false;
+    const struct thread *y =
+        only_answered(k, x, &turn) ? answer_follows(k->threads, x, consumer, t, &t) : NULL;
+    if (y) {
+        x = y;
+        if (!relay_turn(k->threads, x, consumer, k->chain, k->depth, t, &turn))
+            return false;
+    }
+    if (k->depth < WALK_DEPTH_MAX && only_answered(k, x, &turn) &&
+        answer_maker(k->threads, x, &maker, &hop)) {
+        k->chain[k->depth++] = hop;
+        bool ok = walk_turn(k, maker, hop, turn_put(maker, hop, t), ret);
+        k->depth--;
+        return ok;
+    }
+    *ret_own = true;
+    walk_made(k, x, consumer, &turn, ret);
+    return true;
+}
+
+/* The making of what x, a relay, handed on at the end of this turn; *ret_y: a thread of who made it. */
+static bool made_for_relay(struct walk *k, const struct thread *x, const struct turn *turn,
+                           struct shares *ret, const struct thread **ret_y)
+{
+    const struct event_wait *w = turn->source;
+    const struct thread *hop;
+    int64_t put;
+    bool own;
+    if (w) {
+        *ret_y = threads_find(k->threads, w->waker_tid);
+        return *ret_y && !in_chain(k, *ret_y) && deliver(k, *ret_y, x, w->t_wake, ret, &own);
+    }
+    if (x->tgid != k->root->tgid || x == k->root || k->depth == WALK_DEPTH_MAX ||
+        !relay_found(k->threads, x, turn->t1, ret_y, &hop, &put) || in_chain(k, *ret_y))
+        return false;
+    k->chain[k->depth++] = hop;
+    bool known = walk_turn(k, *ret_y, hop, put, ret);
+    k->depth--;
+    return known;
+}
+
+/* What a relay hands on was made beside its own turn: the whole making counts, not the little of it that
+ * the relay waited for. Other ranks make nothing that is handed on. */
 static void add_source(struct walk *k, const struct thread *x, const struct turn *turn,
                        struct shares *s)
 {
-    const struct event_wait *w = turn->source;
-    const struct thread *y = w ? threads_find(k->threads, w->waker_tid) : NULL;
+    const struct thread *y;
     struct shares made;
     int64_t waited = 0;
     shares_clear(&made);
-    if (!y || in_chain(k, y) || k->depth == WALK_DEPTH_MAX)
+    if (k->depth == WALK_DEPTH_MAX)
         return;
     struct maker maker = k->maker;
     struct chain_links *links = k->links;
     k->links = NULL;
     k->chain[k->depth++] = x;
-    bool known = walk_turn(k, y, x, w->t_wake, &made);
+    bool known = made_for_relay(k, x, turn, &made, &y) && !threads_launcher(k->threads, y->tgid);
     k->depth--;
     k->links = links;
     k->maker = maker;
@@ -451,91 +506,21 @@ bool walk_turn(struct walk *k, const struct thread *x, const struct thread *cons
                struct shares *ret)
 {
     struct turn turn;
-    if (!turn_find(x, consumer, k->chain, k->depth, t, &turn))
+    if (!relay_turn(k->threads, x, consumer, k->chain, k->depth, t, &turn))
         return false;
     walk_made(k, x, consumer, &turn, ret);
     return true;
 }
 
-static bool only_answered(const struct walk *k, const struct thread *x, const struct turn *turn)
-{
-    return x->tgid != k->root->tgid && turn->idle_ns > 0 && turn->t1 - turn->t0 < ANSWER_NS;
-}
-
-/* Who made x: a thread tells the one that made it that it has started (CPython waits for that). NULL:
- * it is not known. */
-static const struct thread *made_by(const struct threads *t, const struct thread *x)
-{
-    const struct wake *w = x->wakes.item + x->wakes.first;
-    bool told =
-        x->wakes.count > x->wakes.first && w->tgid == x->tgid && w->t - x->start < STARTED_NS;
-    return told ? threads_find(t, w->tid) : NULL;
-}
-
-/* The thread that x's process makes its deliveries with, and the one that takes them from it: as
- * remembered, else its main thread and whom that woke last (not x, who only answers), else made with
- * the first delivery. */
-static bool maker_of(const struct threads *t, const struct thread *x, const struct thread **maker,
-                     const struct thread **hop)
-{
-    if (threads_maker(t, x->tgid, maker, hop))
-        return *maker != x && *hop != x;
-    const struct thread *m = threads_find(t, x->tgid);
-    for (size_t i = m && m != x ? m->wakes.count : 0; i-- > (m ? m->wakes.first : 0);) {
-        const struct wake *w = &m->wakes.item[i];
-        if (w->tgid != x->tgid || w->tid == x->tid || w->tid == m->tid)
-            continue;
-        *maker = m;
-        *hop = threads_find(t, w->tid);
-        return *hop != NULL;
-    }
-    *maker = m;
-    *hop = made_by(t, x);
-    return m && *hop && *hop != m && made_by(t, *hop) == m;
-}
-
-/* The thread of x's process that handed over what x then only answered for (tensors in shared memory
- * are fetched from another thread than the one that said they are there): it woke the launching
- * thread just before, at *ret_t. NULL: the launching thread did not wait for that. */
-static const struct thread *handed_over(const struct walk *k, const struct thread *x, int64_t t,
-                                        int64_t *ret_t)
-{
-    const struct waits *ws = &k->root->waits;
-    for (size_t i = waits_after(ws, t);
-         i-- > ws->first && t - ws->item[i].t_wake < ANSWER_REACH_NS;) {
-        const struct event_wait *w = &ws->item[i];
-        if (w->t_wake > t || w->waker_tgid != x->tgid || w->waker_tid == x->tid ||
-            (w->flags & WAIT_WAKER_IRQ))
-            continue;
-        *ret_t = w->t_wake;
-        return threads_find(k->threads, w->waker_tid);
-    }
-    return NULL;
-}
-
 bool walk_delivery(struct walk *k, struct threads *makers, const struct thread *x, int64_t t,
                    struct shares *ret)
 {
-    const struct thread *maker, *hop;
-    struct turn turn;
+    bool own;
     k->pieces = 0;
-    if (!turn_find(x, k->root, k->chain, k->depth, t, &turn))
+    if (!deliver(k, x, k->root, t, ret, &own))
         return false;
-    const struct thread *y = only_answered(k, x, &turn) ? handed_over(k, x, t, &t) : NULL;
-    if (y) {
-        x = y;
-        if (!turn_find(x, k->root, k->chain, k->depth, t, &turn))
-            return false;
-    }
-    if (only_answered(k, x, &turn) && maker_of(makers, x, &maker, &hop)) {
-        k->chain[k->depth++] = hop;
-        bool ok = walk_turn(k, maker, hop, turn_put(maker, hop, t), ret);
-        k->depth--;
-        return ok;
-    }
-    walk_made(k, x, k->root, &turn, ret);
-    if (k->maker.thread && k->maker.thread->tgid == x->tgid && x->tgid != k->root->tgid &&
-        k->maker.thread != x)
-        threads_set_maker(makers, k->maker.thread, k->maker.hop);
+    const struct thread *maker = k->maker.thread;
+    if (own && maker && maker->tgid == x->tgid && x->tgid != k->root->tgid && maker != x)
+        threads_set_maker(makers, maker, k->maker.hop);
     return true;
 }

@@ -24,10 +24,6 @@
 
 #define WALK_DEPTH_MAX 8
 #define WALK_PIECES_MAX 10000 /* of one delivery; what lies beyond is unknown */
-/* A turn that began with a question and was this short is an answer, not a making. */
-#define ANSWER_NS (2 * NS_PER_MS)
-/* What it answers about was handed over at most this long before. */
-#define ANSWER_REACH_NS (20 * NS_PER_MS)
 /* A process that ended this soon after its first delivery was made for it alone. */
 #define ENDED_NS (50 * NS_PER_MS)
 /* Samples tell that a thread was made up to this much before it was. */
