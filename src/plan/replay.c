@@ -296,14 +296,35 @@ int replay_run(const struct replay *r, const struct replay_scenario *scenario,
     return STATUS_OK;
 }
 
+static double part_of(const struct view *v, const struct view_loader *l)
+{
+    double all = 0;
+    for (uint32_t i = 0; i < v->loader_count; i++)
+        all += v->loaders[i].wait_ns;
+    return all > 0 ? l->wait_ns / all : 1;
+}
+
+static uint32_t restarts(const struct view *v)
+{
+    uint32_t n = 0;
+    for (size_t e = 0; e < v->epoch_count; e++)
+        n += !v->epochs[e].first_of_loader && v->epochs[e].spawns;
+    return n;
+}
+
 bool replay_learnt(const struct replay *r, int consumer, struct replay_learnt *ret)
 {
     if (consumer < 0 || consumer >= r->count)
         return false;
     const struct consumer *c = &r->consumers[consumer];
-    *ret = (struct replay_learnt){.workers = c->view.workers,
-                                  .depth = c->view.depth,
-                                  .depth_bound = c->view.depth_bound,
+    const struct view_loader *l = &c->view.loaders[c->view.awaited];
+    *ret = (struct replay_learnt){.loaders = c->view.loader_count,
+                                  .loader = c->view.awaited,
+                                  .part = part_of(&c->view, l),
+                                  .restarts = restarts(&c->view),
+                                  .workers = l->workers,
+                                  .depth = l->depth,
+                                  .depth_bound = l->depth_bound,
                                   .cores = c->cores.cores,
                                   .others = c->cores.others,
                                   .discipline = c->cores.discipline,

@@ -8,7 +8,8 @@
  * then takes its recorded turn-around less what the scenario takes away, and its CPU parts share
  * the cores with everything else that wants one (processor sharing). The consumer takes items in
  * recorded order at max(own clock, item ready), then spends its own time less what is taken away,
- * with a device clock beside it for asynchronous launches and synchronisations.
+ * with a device clock beside it for asynchronous launches and synchronisations. Several loaders of one
+ * consumer (training and validation, or zipped) each have their workers, depth and epochs.
  *
  * With nothing changed the virtual clocks must give back the real length; what they miss is in
  * `identity_ns`, and every gain is identity_ns - predicted, so that a flaw common to both cancels.
@@ -46,12 +47,13 @@ struct replay_scenario {
     struct replay_away away[REPLAY_AWAY_MAX];
     int away_count;
     int64_t storage_cap_ns; /* > 0: a delivery reads for at most this long (its time from NVMe) */
-    double workers_times;   /* > 0: workers * this */
-    int workers_add;        /* after that; items are dealt anew, round robin */
-    double depth_times;     /* > 0: items requested ahead per worker * this */
-    bool pinned;            /* pageable copies become pinned: */
-    double pinned_ratio;    /*   time of a pinned copy / of a pageable one; 0: one half */
-    bool pinned_async;      /*   and the copy call no longer waits for the copy */
+    /* The next three are about the loader that was waited for longest. */
+    double workers_times; /* > 0: workers * this */
+    int workers_add;      /* after that; items are dealt anew, round robin */
+    double depth_times;   /* > 0: items requested ahead per worker * this */
+    bool pinned;          /* pageable copies become pinned: */
+    double pinned_ratio;  /*   time of a pinned copy / of a pageable one; 0: one half */
+    bool pinned_async;    /*   and the copy call no longer waits for the copy */
     bool accelerator_infinite;
     double accelerator_times; /* > 0: kernels run this many times as fast */
     /* > 0: this many accelerators (rounded) for each that there was, each with its launching thread
@@ -90,14 +92,18 @@ void replay_free(struct replay *r); /* NULL is fine */
 int replay_run(const struct replay *r, const struct replay_scenario *scenario,
                struct replay_result *ret, struct error *e);
 
-/* What was learnt of one consumer. */
+/* What was learnt of one consumer; of several loaders, of the one that it waited for longest. */
 struct replay_learnt {
-    uint32_t workers; /* 0: it fetches by itself */
-    uint32_t depth;   /* over all workers */
-    bool depth_bound; /* only a lower bound: no worker ever waited for work */
-    double cores;     /* as told or calibrated on runnable time; 0: not known, plenty */
-    double others;    /* neighbours that wanted cores too, on average */
-    int discipline;   /* how they are shared: enum cores_discipline of replay_cores.h */
+    uint32_t loaders;  /* >= 1 */
+    uint32_t loader;   /* numbered as their first deliveries began */
+    double part;       /* of the waits for deliveries that were for its own */
+    uint32_t restarts; /* times that workers were started anew, of all loaders together */
+    uint32_t workers;  /* 0: it fetches by itself */
+    uint32_t depth;    /* over all workers */
+    bool depth_bound;  /* only a lower bound: no worker ever waited for work */
+    double cores;      /* as told or calibrated on runnable time; 0: not known, plenty */
+    double others;     /* neighbours that wanted cores too, on average */
+    int discipline;    /* how they are shared: enum cores_discipline of replay_cores.h */
     int64_t real_ns, identity_ns;
     int64_t starved_ns; /* of workers and thread, as recorded */
     int64_t untold_ns;  /* waits for deliveries that the log does not hold */

@@ -40,12 +40,15 @@ struct build {
     struct item_time *items; /* owned */
     struct mark *marks;      /* owned, by time */
     size_t mark_count, mark_cap;
-    double *releases; /* owned, per epoch: the consumer's moment */
-    double *spawns;   /* owned, per item: the same */
-    double *requests; /* owned, per item: the same, where the trigger is VIEW_AT_MARK */
-    uint32_t *before; /* owned, per delivery: index + 1 of the untaken one that counts to it */
-    double wake;      /* from a request to its worker's going on, usually */
-    uint32_t depth_of[REPLAY_WORKERS_MAX]; /* of each worker; 0: as the loader's */
+    double *releases;   /* owned, per epoch: the consumer's moment */
+    double *spawns;     /* owned, per item: the same */
+    double *requests;   /* owned, per item: the same, where the trigger is VIEW_AT_MARK */
+    uint8_t *loader_of; /* owned, per delivery */
+    uint32_t *before;   /* owned, per delivery: index + 1 of the untaken one that counts to it */
+    uint32_t *
+        untold; /* owned, per step: the last up to it that took nothing known, or VIEW_AT_RELEASE */
+    double wake;                              /* from a request to its worker's going on, usually */
+    uint32_t (*depth_of)[REPLAY_WORKERS_MAX]; /* owned, per loader and worker; 0: as the loader's */
 };
 
 static inline double from_origin(const struct build *b, int64_t ns)
@@ -78,7 +81,14 @@ void takes_clear(struct taking *k);
 uint16_t takes_startup(const struct log_consumer *c, const struct packed_delivery *d,
                        int64_t *ret_ns);
 
-/* Fills v->busy. False: out of memory, as below. */
+static inline const struct view_loader *loader_of_item(const struct build *b, uint32_t p)
+{
+    return &b->v->loaders[b->v->items[p].loader];
+}
+
+/* Fills loader_of and v->loader_count. False: out of memory, as below. */
+bool loaders_find(struct build *b);
+/* Fills v->busy. */
 bool busy_cores(struct build *b);
 /* Makes the items; v->steps is there. */
 bool items_collect(struct build *b);

@@ -2,14 +2,16 @@
 /*
  * A chunk of the log as bytes. All numbers are LEB128 varints; z = zigzag; times in us.
  *
- *   'R' 1
+ *   'R' version
  *   tid device  first_step first_delivery reference  z first_ever  z base
  *   dict_count  { kind << 6 | cause, resource }...
- *   delivery_count  { worker, z start - previous delivery's end, end - start, idle << 1 | startup,
+ *   delivery_count  { worker, queue (not in version 1: 0), z start - previous delivery's end, end - start, idle << 1 | startup,
  *                     part_count, { dict, us }... }...
  *   step_count  { z t0 - previous end, t1 - t0, end - t1,
  *                 0 or 1 + z(delivery - (previous one + 1; at first `reference`)), op_count, {
  * dict, us }... }...
+ *
+ * A chunk in which all queues are 0 is written as version 1.
  *
  * Moments are rounded down to 1 us and lengths are differences of rounded moments, so rounding
  * never adds up over a run.
@@ -21,7 +23,8 @@
 #include <stdlib.h>
 
 #define CHUNK_MAGIC 'R'
-#define CHUNK_VERSION 1
+#define CHUNK_VERSION 2
+#define CHUNK_NO_QUEUES 1
 #define DICT_MAX 4096
 #define US_MAX (INT64_C(1) << 51) /* 71 years; in ns it still fits with room */
 
@@ -92,13 +95,23 @@ static void put_parts(struct str *out, struct dict *dict, const struct packed_pa
     }
 }
 
+static bool has_queues(const struct log_consumer *c, size_t first)
+{
+    for (size_t i = first; i < c->delivery_count; i++)
+        if (c->deliveries[i].queue)
+            return true;
+    return false;
+}
+
 static void put_deliveries(struct str *out, struct dict *dict, const struct log_consumer *c,
-                           size_t first, int64_t at)
+                           size_t first, int64_t at, bool queues)
 {
     put(out, c->delivery_count - first);
     for (size_t i = first; i < c->delivery_count; i++) {
         const struct packed_delivery *d = &c->deliveries[i];
         put(out, d->worker);
+        if (queues)
+            put(out, d->queue);
         put(out, zigzag(us_of(d->start) - at));
         put(out, (uint64_t)(us_of(d->end) - us_of(d->start)));
         put(out, (uint64_t)(time_unpack(d->idle) / NS_PER_US) << 1 | d->startup);
@@ -146,9 +159,10 @@ bool replay_encode(const struct replay_log *log, int consumer, struct replay_cur
         out->failed = true;
         return false;
     }
-    put_deliveries(&body, dict, c, delivery, base);
+    bool queues = has_queues(c, delivery);
+    put_deliveries(&body, dict, c, delivery, base, queues);
     put_steps(&body, dict, c, step, base);
-    char head[2] = {CHUNK_MAGIC, CHUNK_VERSION};
+    char head[2] = {CHUNK_MAGIC, queues ? CHUNK_VERSION : CHUNK_NO_QUEUES};
     str_addn(out, head, 2);
     put(out, c->tid);
     put(out, c->device);
@@ -178,6 +192,7 @@ bool replay_encode(const struct replay_log *log, int consumer, struct replay_cur
 struct reader {
     const unsigned char *p, *begin, *end;
     bool bad;
+    bool queues;    /* each delivery names its queue */
     uint32_t *keys; /* borrowed: the chunk's dictionary */
     size_t key_count;
 };
@@ -237,6 +252,7 @@ static uint32_t get_part(struct reader *r, int64_t *ns)
 static void get_delivery(struct reader *r, struct replay_delivery *d, int64_t *at)
 {
     d->worker = (uint32_t)get_max(r, REPLAY_WORKERS_MAX - 1);
+    d->queue = r->queues ? (uint32_t)get_max(r, REPLAY_QUEUES_MAX - 1) : 0;
     int64_t start = get_moment(r, *at);
     int64_t end = start + (int64_t)get_max(r, (uint64_t)US_MAX);
     uint64_t idle = get_max(r, (uint64_t)US_MAX);
@@ -288,10 +304,12 @@ struct chunk_head {
 static void get_head(struct reader *r, struct chunk_head *h)
 {
     uint64_t serials = UINT64_MAX / 4;
-    if (r->end - r->p < 2 || r->p[0] != CHUNK_MAGIC || r->p[1] != CHUNK_VERSION) {
+    if (r->end - r->p < 2 || r->p[0] != CHUNK_MAGIC ||
+        (r->p[1] != CHUNK_VERSION && r->p[1] != CHUNK_NO_QUEUES)) {
         r->bad = true;
         return;
     }
+    r->queues = r->p[1] == CHUNK_VERSION;
     r->p += 2;
     h->tid = (uint32_t)get_max(r, UINT32_MAX);
     h->device = (uint32_t)get_max(r, UINT32_MAX);

@@ -19,7 +19,7 @@ struct packed_delivery {
     int64_t start, end;
     uint32_t idle; /* packed time */
     uint32_t parts_at;
-    uint16_t worker;
+    uint16_t worker, queue;
     uint8_t startup, part_count;
 };
 

@@ -39,6 +39,7 @@ static void set_item(struct build *b, uint32_t p, uint32_t step, const struct ta
     struct item_time *t = &b->items[p];
     struct view_item *item = &b->v->items[p];
     int64_t startup;
+    item->loader = b->loader_of[k->delivery];
     t->taken = from_origin(b, b->c->steps[step].t1);
     t->start = from_origin(b, d->start);
     t->end = from_origin(b, d->end);
@@ -64,18 +65,35 @@ static void set_item(struct build *b, uint32_t p, uint32_t step, const struct ta
         t->work = t->end;
 }
 
+/* Which positions are each loader's. Returns their number. */
+static uint32_t deal(struct build *b, const struct taking *k)
+{
+    struct view *v = b->v;
+    uint32_t n = 0, taken[VIEW_LOADERS_MAX] = {0};
+    for (size_t s = 0; s < b->c->step_count; s++)
+        if (k->by[s].delivery != VIEW_NO_ITEM)
+            taken[b->loader_of[k->by[s].delivery]]++;
+    for (uint32_t l = 0; l < v->loader_count; l++) {
+        v->loaders[l].first = n;
+        v->loaders[l].end = n += taken[l];
+    }
+    return n;
+}
+
 /* Numbers the takes, and finds the origin. */
 static bool number(struct build *b, struct taking *k)
 {
     struct view *v = b->v;
     const struct log_consumer *c = b->c;
-    uint32_t n = 0;
+    uint32_t n = deal(b, k), next[VIEW_LOADERS_MAX];
+    for (uint32_t l = 0; l < v->loader_count; l++)
+        next[l] = v->loaders[l].first;
     v->origin = c->steps[0].t0;
     for (size_t s = 0; s < c->step_count; s++) {
         v->steps[s].item = VIEW_NO_ITEM;
         if (k->by[s].delivery == VIEW_NO_ITEM)
             continue;
-        v->steps[s].item = n++;
+        v->steps[s].item = next[b->loader_of[k->by[s].delivery]]++;
         if (k->by[s].half == ITEM_WHOLE && k->seen[k->by[s].delivery] == 3)
             k->by[s].half = ITEM_REST;
         if (c->deliveries[k->by[s].delivery].start < v->origin)
@@ -92,20 +110,17 @@ static bool number(struct build *b, struct taking *k)
     return true;
 }
 
-/* A first delivery that took far longer than others do, even without what the log calls startup:
- * all of it counts as such. */
-static bool name_startups(struct build *b)
+/* A first delivery that took far longer than others of its loader do, even without what the log calls
+ * startup: all of it counts as such. length: room for all of them. */
+static void name_startups_of(struct build *b, const struct view_loader *l, double *length)
 {
     struct view *v = b->v;
     size_t n = 0;
-    AUTOFREE double *length = mem_zalloc(v->item_count * sizeof(*length));
-    if (!length)
-        return false;
-    for (uint32_t p = 0; p < v->item_count; p++)
+    for (uint32_t p = l->first; p < l->end; p++)
         if (!v->items[p].startup)
             length[n++] = b->items[p].end - b->items[p].start;
     double usual = view_quantile(length, n, 0.5);
-    for (uint32_t p = 0; n && p < v->item_count; p++) {
+    for (uint32_t p = l->first; n && p < l->end; p++) {
         struct view_item *item = &v->items[p];
         struct item_time *t = &b->items[p];
         if (!item->startup || t->idle > 0 ||
@@ -114,7 +129,14 @@ static bool name_startups(struct build *b)
         item->startup_parts = t->last_part;
         t->work = t->end;
     }
-    return true;
+}
+
+static bool name_startups(struct build *b)
+{
+    AUTOFREE double *length = mem_zalloc(b->v->item_count * sizeof(*length));
+    for (uint32_t l = 0; length && l < b->v->loader_count; l++)
+        name_startups_of(b, &b->v->loaders[l], length);
+    return length != NULL;
 }
 
 /* A delivery that the log has nobody take was made all the same: its worker had no time for the
@@ -165,7 +187,8 @@ static void begin_earlier(struct build *b)
 bool items_collect(struct build *b)
 {
     struct taking k = {0};
-    bool ok = takes_find(b, &k) && join_untaken(b, &k) && number(b, &k) && name_startups(b);
+    bool ok = loaders_find(b) && takes_find(b, &k) && join_untaken(b, &k) && number(b, &k) &&
+              name_startups(b);
     if (ok)
         begin_earlier(b);
     takes_clear(&k);

@@ -127,7 +127,7 @@ double left_of_sync(const struct sim *s, const struct view_op *op)
 
 double left_of_thread(const struct sim *s, const struct view_op *op)
 {
-    if (op->cause == CAUSE_STARTUP && s->sc->restarts_away && s->step > 0)
+    if (op->cause == CAUSE_STARTUP && s->sc->restarts_away && s->step > 0 && !s->first_start)
         return 0;
     double ns = op->ns * keep(s, op->cause, op->resource, true);
     if (op->cause == CAUSE_CPU_STARVED)

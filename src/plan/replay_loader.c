@@ -44,6 +44,9 @@ static bool begin_loader(struct view *v, const struct view *from, int64_t take_n
 {
     struct view_op release = {.kind = VIEW_RELEASE};
     *v = *from;
+    v->loader_count = 1;
+    v->awaited = 0;
+    v->loaders[0] = (struct view_loader){.first = 0};
     v->items = NULL;
     v->epochs = NULL;
     v->epoch_count = v->epoch_cap = 0;
@@ -57,7 +60,7 @@ static bool begin_loader(struct view *v, const struct view *from, int64_t take_n
     if (!v->steps || !v->items || !v->epochs)
         return false;
     v->epoch_count = v->epoch_cap = 1;
-    v->epochs[0].slots = 1;
+    v->epochs[0] = (struct view_epoch){.slots = 1, .first_of_loader = true};
     v->item_count = 0;
     v->start_ops = 1;
     v->start_ns += (double)start_ns;
@@ -88,5 +91,6 @@ bool view_build_loader(struct view *v, const struct view *from, int64_t take_ns,
         v->steps[s].lag += (double)take_ns;
         v->items[v->item_count++] = item;
     }
+    v->loaders[0].end = (uint32_t)v->item_count;
     return true;
 }

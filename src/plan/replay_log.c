@@ -189,6 +189,7 @@ uint64_t replay_push_delivery(struct replay_log *log, int consumer,
                                  time_pack(d.idle_ns),
                                  (uint32_t)parts_at,
                                  (uint16_t)(d.worker % REPLAY_WORKERS_MAX),
+                                 (uint16_t)(d.queue % REPLAY_QUEUES_MAX),
                                  d.startup,
                                  d.part_count};
     return c->delivery_base + c->delivery_count - 1;
@@ -329,6 +330,7 @@ bool replay_log_delivery(const struct replay_log *log, int consumer, uint64_t nt
     ret->end_ns = d->end;
     ret->idle_ns = time_unpack(d->idle);
     ret->worker = d->worker;
+    ret->queue = d->queue;
     ret->startup = d->startup;
     ret->part_count = d->part_count;
     for (uint32_t i = 0; i < d->part_count; i++) {

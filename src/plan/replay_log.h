@@ -32,6 +32,7 @@
 #define REPLAY_STEPS_DEFAULT 65536u /* of all consumers together */
 #define REPLAY_CONSUMERS_MAX 64
 #define REPLAY_WORKERS_MAX 1024u
+#define REPLAY_QUEUES_MAX 65536u
 #define REPLAY_PARTS_MAX 16
 #define REPLAY_OPS_MAX 32
 #define REPLAY_NONE UINT64_MAX
@@ -46,13 +47,15 @@
  * Parts stand in the order in which they happened and may repeat (read, decode, read, decode);
  * CAUSE_CPU_STARVED is time spent runnable without a core. Order matters only where cores are
  * scarce. `worker` is a small number, the same as long as the same worker lives; a restarted
- * worker may take the old number or a new one.
+ * worker may take the old number or a new one. `queue` tells loaders apart: workers that hand over through
+ * the same queue are of one loader, which makes a new one when it starts its workers anew.
  */
 struct replay_delivery {
     int64_t start_ns, end_ns;
     int64_t idle_ns; /* waited for work from this consumer, right before start_ns; 0: had work.
                       * With `startup`: after its startup parts */
     uint32_t worker; /* below REPLAY_WORKERS_MAX, else counted modulo */
+    uint32_t queue; /* below REPLAY_QUEUES_MAX, else counted modulo; 0 also where it is not known */
     bool startup;
     uint8_t part_count;
     struct share parts[REPLAY_PARTS_MAX];

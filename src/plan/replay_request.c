@@ -11,6 +11,8 @@
  * Other items: let c be the takes made before item p began, q = p - c + 1. An item is requested
  * when position p - depth is taken, so q == depth for an item whose worker had waited. The depth is
  * the median q of such items, worker by worker; without any the largest q is a lower bound.
+ *
+ * All of that is within one loader: takes of another one's items request nothing.
  */
 #include "plan/replay_build.h"
 
@@ -31,10 +33,10 @@
 
 /* ---- takes ---- */
 
-/* Takes of items made at or before `when`, looking no further than position p. */
+/* The first position of p's loader that was not taken at `when`; p if all before it were. */
 static uint32_t takes_before(const struct build *b, double when, uint32_t p)
 {
-    uint32_t lo = 0, hi = p;
+    uint32_t lo = loader_of_item(b, p)->first, hi = p;
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
         if (b->items[mid].taken <= when)
@@ -45,8 +47,9 @@ static uint32_t takes_before(const struct build *b, double when, uint32_t p)
     return lo;
 }
 
-/* The last step whose wait was over at `when`; VIEW_AT_RELEASE: none was. */
-static uint32_t step_before(const struct build *b, double when)
+/* The last step whose wait was over at `when` and that took an item of p's loader before p, or none that is
+ * known; VIEW_AT_RELEASE: there is none. */
+static uint32_t step_before(const struct build *b, double when, uint32_t p)
 {
     const struct log_consumer *c = b->c;
     size_t lo = 0, hi = c->step_count;
@@ -57,7 +60,21 @@ static uint32_t step_before(const struct build *b, double when)
         else
             hi = mid;
     }
-    return lo ? (uint32_t)lo - 1 : VIEW_AT_RELEASE;
+    uint32_t untold = lo ? b->untold[lo - 1] : VIEW_AT_RELEASE, before = takes_before(b, when, p);
+    if (before == loader_of_item(b, p)->first)
+        return untold;
+    uint32_t own = b->items[before - 1].step;
+    return untold != VIEW_AT_RELEASE && untold > own ? untold : own;
+}
+
+/* Which step up to each took nothing that is known. */
+static bool find_untold(struct build *b)
+{
+    uint32_t last = VIEW_AT_RELEASE;
+    b->untold = mem_zalloc(b->v->step_count * sizeof(*b->untold));
+    for (uint32_t s = 0; b->untold && s < b->v->step_count; s++)
+        b->untold[s] = last = b->v->steps[s].item == VIEW_NO_ITEM ? s : last;
+    return b->untold != NULL;
 }
 
 static bool was_idle(const struct build *b, uint32_t p)
@@ -67,7 +84,7 @@ static bool was_idle(const struct build *b, uint32_t p)
 
 static double since_take(const struct build *b, uint32_t p)
 {
-    uint32_t s = step_before(b, b->items[p].work);
+    uint32_t s = step_before(b, b->items[p].work, p);
     return s == VIEW_AT_RELEASE ? INFINITY : b->items[p].work - from_origin(b, b->c->steps[s].t1);
 }
 
@@ -119,9 +136,9 @@ static size_t same_worker(const struct ahead *told, size_t count)
     return n;
 }
 
-/* The medians of each worker's items. The loader's is the largest of those who told their part: a
+/* The medians of each worker's items, into of[]. The loader's is the largest of those who told their part: a
  * delivery that the log lacks makes its worker's look smaller. */
-static uint32_t depth_of_workers(struct build *b, struct ahead *told, size_t count)
+static uint32_t depth_of_workers(uint32_t *of, struct ahead *told, size_t count)
 {
     size_t tellers = 0;
     uint32_t depth = 0;
@@ -132,28 +149,28 @@ static uint32_t depth_of_workers(struct build *b, struct ahead *told, size_t cou
         n = same_worker(told + i, count - i);
         uint32_t median = told[i + n / 2].q;
         if (n >= TOLD_MIN)
-            b->depth_of[told[i].worker] = median;
+            of[told[i].worker] = median;
         if (n * tellers * 2 >= count && median > depth)
             depth = median;
     }
     return depth;
 }
 
-/* The largest q but for one in a hundred items. */
-static uint32_t depth_at_least(const struct build *b, const uint32_t *all, uint32_t high)
+/* The largest q but for one in a hundred of n items. */
+static uint32_t depth_at_least(const uint32_t *all, uint32_t n, uint32_t high)
 {
     uint32_t seen = 0;
-    while (high > 1 && (seen += all[high]) <= b->v->item_count / 100)
+    while (high > 1 && (seen += all[high]) <= n / 100)
         high--;
     return high;
 }
 
-static void learn_depth(struct build *b, struct ahead *told, uint32_t *all)
+/* told, all: room for all items and all depths; the latter zeros. */
+static void learn_depth(struct build *b, struct view_loader *l, struct ahead *told, uint32_t *all)
 {
-    struct view *v = b->v;
     size_t count = 0;
-    uint32_t high = 1;
-    for (uint32_t p = 0; p < v->item_count; p++) {
+    uint32_t high = 1, n = l->end - l->first;
+    for (uint32_t p = l->first; p < l->end; p++) {
         uint32_t q = p - takes_before(b, b->items[p].work, p) + 1;
         if (q > DEPTH_MAX)
             q = DEPTH_MAX;
@@ -163,41 +180,46 @@ static void learn_depth(struct build *b, struct ahead *told, uint32_t *all)
         if (was_idle(b, p) && by_a_take(b, p))
             told[count++] = (struct ahead){b->items[p].worker, q};
     }
-    v->depth_bound = count < TOLD_MIN || count < v->item_count / 200;
-    uint32_t least = depth_at_least(b, all, high);
-    if (v->depth_bound) {
-        v->depth = least;
+    l->depth_bound = count < TOLD_MIN || count < n / 200;
+    uint32_t least = depth_at_least(all, n, high);
+    if (l->depth_bound) {
+        l->depth = least;
         return;
     }
-    v->depth = depth_of_workers(b, told, count);
-    if ((double)count < TOLD_WELL * (double)v->item_count && least > v->depth)
-        v->depth = least;
+    l->depth = depth_of_workers(b->depth_of[l - b->v->loaders], told, count);
+    if ((double)count < TOLD_WELL * n && least > l->depth)
+        l->depth = least;
 }
 
 bool request_depth(struct build *b, uint32_t given)
 {
-    size_t n = b->v->item_count;
-    AUTOFREE struct ahead *told = mem_zalloc(n * sizeof(*told));
+    AUTOFREE struct ahead *told = mem_zalloc(b->v->item_count * sizeof(*told));
     AUTOFREE uint32_t *all = mem_zalloc((DEPTH_MAX + 1) * sizeof(*all));
-    if (!told || !all || !learn_wake(b))
+    b->depth_of = mem_zalloc(b->v->loader_count * sizeof(*b->depth_of));
+    if (!told || !all || !b->depth_of || !find_untold(b) || !learn_wake(b))
         return false;
-    b->v->depth = given < DEPTH_MAX ? given : DEPTH_MAX;
-    if (!given && n)
-        learn_depth(b, told, all);
+    for (uint32_t i = 0; i < b->v->loader_count; i++) {
+        struct view_loader *l = &b->v->loaders[i];
+        l->depth = given < DEPTH_MAX ? given : DEPTH_MAX;
+        if (given || l->first == l->end)
+            continue;
+        memset(all, 0, (DEPTH_MAX + 1) * sizeof(*all));
+        learn_depth(b, l, told, all);
+    }
     return true;
 }
 
 /* Loaders order a whole number of items per worker, so a lower bound can be raised to one. */
-static void raise_bound(struct view *v)
+static void raise_bound(struct view_loader *l)
 {
-    if (v->depth_bound && v->workers > 1)
-        v->depth = (v->depth + v->workers - 1) / v->workers * v->workers;
+    if (l->depth_bound && l->workers > 1)
+        l->depth = (l->depth + l->workers - 1) / l->workers * l->workers;
 }
 
 static uint32_t depth_of(const struct build *b, uint32_t p)
 {
-    uint32_t own = b->depth_of[b->items[p].worker];
-    return own ? own : b->v->depth;
+    uint32_t own = b->depth_of[b->v->items[p].loader][b->items[p].worker];
+    return own ? own : loader_of_item(b, p)->depth;
 }
 
 /* ---- epochs ---- */
@@ -207,7 +229,7 @@ static bool begins_epoch(const struct build *b, uint32_t p)
 {
     const struct view *v = b->v;
     const struct item_time *t = &b->items[p];
-    if (p == 0)
+    if (p == loader_of_item(b, p)->first)
         return true;
     if (takes_before(b, t->start, p) < p)
         return false;
@@ -217,7 +239,7 @@ static bool begins_epoch(const struct build *b, uint32_t p)
         return false;
     if (depth_of(b, p) == 1) /* usual, if requested when the one before was taken */
         return !by_a_take(b, p);
-    if (p + 1 >= v->item_count)
+    if (p + 1 >= loader_of_item(b, p)->end)
         return true;
     const struct item_time *next = &b->items[p + 1];
     return next->worker == t->worker || next->start >= b->items[p - 1].taken;
@@ -228,7 +250,8 @@ static bool push_epoch(struct build *b, uint32_t first)
     struct view *v = b->v;
     if (!mem_grow((void **)&v->epochs, &v->epoch_cap, v->epoch_count + 1, sizeof(*v->epochs)))
         return false;
-    v->epochs[v->epoch_count++] = (struct view_epoch){.first = first};
+    v->epochs[v->epoch_count++] = (struct view_epoch){
+        .first = first, .first_of_loader = first == loader_of_item(b, first)->first};
     return true;
 }
 
@@ -246,7 +269,8 @@ static bool mark_epoch(struct build *b, uint32_t e)
 {
     struct view *v = b->v;
     struct view_epoch *epoch = &v->epochs[e];
-    uint32_t end = epoch->first + (v->depth > v->workers ? v->depth : v->workers);
+    const struct view_loader *l = loader_of_item(b, epoch->first);
+    uint32_t end = epoch->first + (l->depth > l->workers ? l->depth : l->workers);
     double waited = INFINITY, work = INFINITY, last = -INFINITY;
     for (uint32_t p = epoch->first; p < end && p < v->item_count && v->items[p].epoch == e; p++) {
         const struct item_time *t = &b->items[p];
@@ -292,13 +316,13 @@ static uint32_t trigger_of(const struct build *b, uint32_t p)
     const struct view *v = b->v;
     const struct item_time *t = &b->items[p];
     uint32_t first = v->epochs[v->items[p].epoch].first, before = takes_before(b, t->work, p);
-    uint32_t depth = depth_of(b, p);
+    uint32_t depth = depth_of(b, p), all = loader_of_item(b, p)->first;
     if (was_idle(b, p) && before > first)
-        return by_a_take(b, p) ? step_before(b, t->work) : VIEW_AT_MARK;
-    uint32_t k = p >= depth ? p - depth : 0;
+        return by_a_take(b, p) ? step_before(b, t->work, p) : VIEW_AT_MARK;
+    uint32_t k = p - all >= depth ? p - depth : all;
     if (k >= before) /* more was on order than the depth says */
-        k = before ? before - 1 : 0;
-    return p >= depth && before && k >= first ? b->items[k].step : VIEW_AT_RELEASE;
+        k = before > all ? before - 1 : all;
+    return p - all >= depth && before > all && k >= first ? b->items[k].step : VIEW_AT_RELEASE;
 }
 
 static bool find_triggers(struct build *b)
@@ -332,7 +356,7 @@ static bool split_epochs(struct build *b)
         struct view_epoch *e = &v->epochs[v->epoch_count - 1];
         uint16_t w = b->items[p].worker;
         v->items[p].epoch = (uint32_t)v->epoch_count - 1;
-        if (e->first && b->items[p].start < b->items[e->first - 1].taken) {
+        if (!e->first_of_loader && b->items[p].start < b->items[e->first - 1].taken) {
             v->items[p].stale = true;
             v->items[p].startup = false;
             v->items[p].startup_parts = 0;
@@ -342,8 +366,8 @@ static bool split_epochs(struct build *b)
             seen_in[w] = (uint32_t)v->epoch_count;
             slot_of[w] = (uint16_t)e->slots++;
         }
-        if (e->slots > v->slots)
-            v->slots = e->slots;
+        if (e->slots > v->loaders[v->items[p].loader].slots)
+            v->loaders[v->items[p].loader].slots = e->slots;
         v->items[p].slot = slot_of[w];
     }
     return true;
@@ -374,7 +398,7 @@ static uint32_t workers_of(const struct view *v, uint32_t first, uint32_t end, u
     return workers;
 }
 
-/* As many workers as most items were made in the company of. */
+/* As many workers as most items of a loader were made in the company of. */
 static bool count_workers(struct build *b)
 {
     struct view *v = b->v;
@@ -388,7 +412,12 @@ static bool count_workers(struct build *b)
         for (uint32_t p = v->epochs[e].first; p < end; p++)
             each[p] = workers;
     }
-    v->workers = (uint32_t)view_quantile(each, v->item_count, 0.5);
+    for (uint32_t i = 0; i < v->loader_count; i++) {
+        struct view_loader *l = &v->loaders[i];
+        l->workers = (uint32_t)view_quantile(each + l->first, l->end - l->first, 0.5);
+        v->workers += l->workers;
+        v->slots += l->slots;
+    }
     return true;
 }
 
@@ -396,7 +425,8 @@ bool request_epochs(struct build *b)
 {
     if (!split_epochs(b) || !count_workers(b) || !mark_epochs(b))
         return false;
-    raise_bound(b->v);
+    for (uint32_t l = 0; l < b->v->loader_count; l++)
+        raise_bound(&b->v->loaders[l]);
     if (!find_triggers(b))
         return false;
     if (b->mark_count)

@@ -7,24 +7,34 @@
 #include <math.h>
 #include <stdlib.h>
 
-static uint32_t workers_wanted(const struct view *v, const struct replay_scenario *sc)
+/* Scenarios that turn a loader's knobs are about the one that was waited for longest. */
+static bool is_turned(const struct view *v, const struct view_loader *l)
 {
-    double n = v->workers;
+    return l == &v->loaders[v->awaited];
+}
+
+static uint32_t workers_wanted(const struct view *v, const struct view_loader *l,
+                               const struct replay_scenario *sc)
+{
+    double n = l->workers;
+    if (!is_turned(v, l))
+        return l->workers ? l->workers : 1;
     if (sc->workers_times > 0)
         n = round(n * sc->workers_times);
     n += sc->workers_add;
     return n < 1 ? 1 : n > REPLAY_WORKERS_MAX ? REPLAY_WORKERS_MAX : (uint32_t)n;
 }
 
-static uint32_t depth_wanted(const struct sim *s)
+static uint32_t depth_wanted(const struct sim *s, uint32_t loader)
 {
-    const struct view *v = s->v;
-    double d = v->depth;
-    if (!v->workers) /* the common default: two ahead for each worker */
-        d = 2.0 * s->worker_count;
-    else if (s->redealt)
-        d = d * s->worker_count / v->workers;
-    if (s->sc->depth_times > 0)
+    const struct view_loader *l = &s->v->loaders[loader];
+    const struct sim_loader *k = &s->loaders[loader];
+    double d = l->depth;
+    if (!l->workers) /* the common default: two ahead for each worker */
+        d = 2.0 * k->count;
+    else if (k->redealt)
+        d = d * k->count / l->workers;
+    if (s->sc->depth_times > 0 && is_turned(s->v, l))
         d *= s->sc->depth_times;
     return d < 1 ? 1 : d > 1e9 ? UINT32_C(1000000000) : (uint32_t)(d + 0.5);
 }
@@ -58,12 +68,38 @@ void sim_clear(struct sim *s)
     free(s->flags);
 }
 
+uint32_t sim_slot(const struct sim *s, uint32_t p)
+{
+    const struct view_item *item = &s->v->items[p];
+    const struct sim_loader *l = &s->loaders[item->loader];
+    uint32_t nth = p - s->v->epochs[item->epoch].first;
+    return l->base + (l->redealt ? nth % l->count : item->slot);
+}
+
+/* How the workers of each loader are numbered. */
+static void number_workers(struct sim *s)
+{
+    const struct view *v = s->v;
+    for (uint32_t i = 0; i < v->loader_count; i++) {
+        const struct view_loader *l = &v->loaders[i];
+        struct sim_loader *k = &s->loaders[i];
+        k->base = s->worker_count;
+        k->count = workers_wanted(v, l, s->sc);
+        k->redealt = k->count != l->workers && l->end > l->first;
+        k->as_recorded = !k->redealt && !(s->sc->depth_times > 0 && is_turned(v, l));
+        if (!k->redealt && l->slots > k->count)
+            k->count = l->slots;
+        s->worker_count += k->count;
+    }
+}
+
 /* Deals items to slots and links each to what makes its request; last positions first. */
 static void link_items(struct sim *s)
 {
     const struct view *v = s->v;
-    uint32_t depth = depth_wanted(s);
-    s->as_recorded = !s->redealt && !(s->sc->depth_times > 0);
+    uint32_t depth[VIEW_LOADERS_MAX];
+    for (uint32_t l = 0; l < v->loader_count; l++)
+        depth[l] = depth_wanted(s, l);
     for (uint32_t w = 0; w < s->worker_count; w++)
         s->workers[w].item = VIEW_NO_ITEM;
     for (size_t e = 0; e < v->epoch_count; e++)
@@ -75,10 +111,10 @@ static void link_items(struct sim *s)
     for (uint32_t p = (uint32_t)v->item_count; p-- > 0;) {
         const struct view_item *item = &v->items[p];
         uint32_t first = v->epochs[item->epoch].first;
-        uint32_t slot = s->redealt ? (p - first) % s->worker_count : item->slot;
+        uint32_t slot = sim_slot(s, p), ahead = depth[item->loader];
         uint32_t trigger = item->trigger;
-        if (!s->as_recorded)
-            trigger = p - first >= depth ? v->items[p - depth].step : VIEW_AT_RELEASE;
+        if (!s->loaders[item->loader].as_recorded)
+            trigger = p - first >= ahead ? v->items[p - ahead].step : VIEW_AT_RELEASE;
         if (trigger != VIEW_AT_MARK) {
             uint32_t *head = trigger == VIEW_AT_RELEASE ? &s->epoch_head[item->epoch]
                                                         : &s->trigger_head[trigger];
@@ -97,10 +133,7 @@ bool sim_set_up(struct sim *s, const struct view *v, const struct sim_params *pa
 {
     *s = (struct sim){.v = v, .params = params, .sc = params->scenario, .m = m};
     left_resolve(s);
-    s->worker_count = workers_wanted(v, s->sc);
-    s->redealt = s->worker_count != v->workers && v->item_count > 0;
-    if (!s->redealt && v->slots > s->worker_count)
-        s->worker_count = v->slots;
+    number_workers(s);
     m->stride = s->worker_count + 1;
     s->base = number * (s->worker_count + 1);
     if (!allocate(s))

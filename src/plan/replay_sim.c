@@ -63,14 +63,14 @@ static void consumer_go(struct sim *s);
 /* Its worker need not be started: it did the epoch before, too. */
 static bool lives_on(const struct sim *s, const struct view_item *item)
 {
-    return s->sc->restarts_away && item->epoch > 0;
+    return s->sc->restarts_away && !s->v->epochs[item->epoch].first_of_loader;
 }
 
 /* A first item meets cold caches and makes its queue's thread: others of the job take less. */
 static double warm(const struct sim *s, const struct view_item *item)
 {
-    double cpu = view_item_cpu(s->v, item);
-    return cpu > s->v->usual.item_cpu ? s->v->usual.item_cpu / cpu : 1;
+    double cpu = view_item_cpu(s->v, item), usual = s->v->loaders[item->loader].item_cpu;
+    return cpu > usual ? usual / cpu : 1;
 }
 
 /* Begins its next item if that was requested. An item of no length is done by an event, never at
@@ -111,12 +111,18 @@ static void start_worker(struct sim *s, uint32_t slot, uint32_t first_item, doub
     delay(s, slot + 1, s->v->items[first_item].spawn + ns);
 }
 
-/* Slot `slot` is started though the log has nobody there: it starts like one that it has. */
+static const struct sim_loader *loader_of_epoch(const struct sim *s, uint32_t epoch)
+{
+    return &s->loaders[s->v->items[s->v->epochs[epoch].first].loader];
+}
+
+/* Slot `slot` of the epoch's loader is started though the log has nobody there: it starts like one that it
+ * has. */
 static void start_extra(struct sim *s, uint32_t epoch, uint32_t slot, double ns)
 {
     uint32_t like = s->startup_of[(size_t)epoch * s->v->slots + slot % s->v->epochs[epoch].slots];
     if (like != VIEW_NO_ITEM)
-        start_worker(s, slot, like, ns);
+        start_worker(s, loader_of_epoch(s, epoch)->base + slot, like, ns);
 }
 
 /* Starts the worker whose first item is p. Once the last one of its epoch is started, more_workers
@@ -125,11 +131,13 @@ static void spawn(struct sim *s, uint32_t p)
 {
     const struct view_item *item = &s->v->items[p];
     const struct view_epoch *e = &s->v->epochs[item->epoch];
+    const struct sim_loader *l = &s->loaders[item->loader];
     if (lives_on(s, item))
         return;
-    if (item->slot < s->worker_count)
-        start_worker(s, item->slot, p, 0);
-    if (s->redealt && p == e->last_spawn && e->slots < s->worker_count) {
+    s->first_start |= e->first_of_loader;
+    if (item->slot < l->count)
+        start_worker(s, l->base + item->slot, p, 0);
+    if (l->redealt && p == e->last_spawn && e->slots < l->count) {
         s->more_workers = e->slots;
         s->more_epoch = item->epoch;
     }
@@ -177,9 +185,7 @@ static void worker_go(struct sim *s, uint32_t slot)
 
 static void request(struct sim *s, uint32_t p)
 {
-    uint32_t n = s->worker_count;
-    uint32_t first = s->v->epochs[s->v->items[p].epoch].first;
-    uint32_t slot = s->redealt ? (p - first) % n : s->v->items[p].slot;
+    uint32_t slot = sim_slot(s, p);
     s->flags[p] |= ITEM_REQUESTED;
     if (s->workers[slot].item == p)
         worker_begin(s, slot, true);
@@ -236,7 +242,7 @@ static bool run_instant(struct sim *s, const struct view_op *op)
         release(s, op->resource);
         return true;
     case VIEW_REQUEST:
-        if (s->as_recorded)
+        if (s->loaders[s->v->items[op->resource].loader].as_recorded)
             request(s, op->resource);
         return true;
     case REPLAY_DEVICE:
@@ -264,7 +270,7 @@ static bool run_ops(struct sim *s)
     const struct view_step *step = &s->v->steps[s->step];
     if (s->more_workers)
         start_extra(s, s->more_epoch, s->more_workers++, 0);
-    if (s->more_workers >= s->worker_count)
+    if (s->more_workers && s->more_workers >= loader_of_epoch(s, s->more_epoch)->count)
         s->more_workers = 0;
     if (start_more(s))
         return true;
@@ -288,6 +294,7 @@ static void take(struct sim *s)
 {
     s->consumer_phase = CONSUMER_OPS;
     s->op = 0;
+    s->first_start = false;
     s->burst = s->m->now;
     s->starved = left_of_step_starved(s, &s->v->steps[s->step]);
     for (uint32_t p = s->trigger_head[s->step], next; p != VIEW_NO_ITEM; p = next) {
@@ -384,9 +391,10 @@ static void begin(struct sim *s, double late)
             release(s, op->resource);
         else if (op->kind == VIEW_SPAWN)
             spawn(s, op->resource);
-        else if (s->as_recorded)
+        else if (s->loaders[s->v->items[op->resource].loader].as_recorded)
             request(s, op->resource);
-        for (; s->more_workers; s->more_workers = (s->more_workers + 1) % s->worker_count) {
+        uint32_t end = s->more_workers ? loader_of_epoch(s, s->more_epoch)->count : 0;
+        for (; s->more_workers; s->more_workers = (s->more_workers + 1) % end) {
             forks += s->v->fork_ns;
             start_extra(s, s->more_epoch, s->more_workers, forks);
         }

@@ -20,6 +20,13 @@ struct worker {
     uint8_t phase;
 };
 
+/* A loader's workers, or what a scenario makes of them. */
+struct sim_loader {
+    uint32_t base, count; /* its workers are base .. base + count - 1 of all */
+    bool redealt;         /* items are dealt anew, round robin */
+    bool as_recorded;     /* each request is made where it was */
+};
+
 enum consumer_phase { CONSUMER_START, CONSUMER_BEGIN, CONSUMER_TAKE, CONSUMER_OPS, CONSUMER_DONE };
 
 struct sim {
@@ -29,18 +36,19 @@ struct sim {
     struct cores *m;        /* the clock, delays and cores; shared by all sets */
     uint32_t base;          /* the consumer's entity */
     struct worker *workers; /* owned */
-    uint32_t worker_count;
-    bool redealt, as_recorded; /* the latter: each request is made where it was */
-    uint32_t *next_item;       /* owned: the same slot's next position */
-    uint32_t *trigger_head;    /* owned: first item requested by the take of this step */
-    uint32_t *trigger_next;    /* owned */
-    uint32_t *epoch_head;      /* owned: first item requested at an epoch's release */
-    uint32_t *startup_of;      /* owned: per epoch and slot % workers, or NULL */
-    uint8_t *flags;            /* owned: per item, ITEM_* */
+    uint32_t worker_count;  /* of all loaders */
+    struct sim_loader loaders[VIEW_LOADERS_MAX];
+    uint32_t *next_item;    /* owned: the same slot's next position */
+    uint32_t *trigger_head; /* owned: first item requested by the take of this step */
+    uint32_t *trigger_next; /* owned */
+    uint32_t *epoch_head;   /* owned: first item requested at an epoch's release */
+    uint32_t *startup_of;   /* owned: per epoch and slot of its loader, or NULL */
+    uint8_t *flags;         /* owned: per item, ITEM_* */
     uint8_t consumer_phase;
     bool consumer_waits, consumer_waited;
     uint32_t step, op;
     uint32_t more_workers, more_epoch; /* the next slot to start of those not recorded; 0 none */
+    bool first_start; /* in this step a loader's workers are started for the first time */
     double waits_from, burst, device, compute, feed_wait;
     double fixed; /* waits at the begin of epochs, starting of workers, checkpoints */
     double keep_delivery[CAUSE_COUNT], keep_own[CAUSE_COUNT];
@@ -56,6 +64,9 @@ struct sim {
 bool sim_set_up(struct sim *s, const struct view *v, const struct sim_params *params,
                 struct cores *m, uint32_t number);
 void sim_clear(struct sim *s);
+
+/* Which of all workers makes item p. */
+uint32_t sim_slot(const struct sim *s, uint32_t p);
 
 /* ---- what a scenario leaves of a time: replay_left.c ---- */
 

@@ -129,7 +129,7 @@ struct cutting {
     uint32_t *at;       /* owned, per worker: index + 1 of the one being looked at */
     uint32_t *workers;  /* owned: those who made any */
     size_t worker_count;
-    double usual; /* length of a delivery */
+    double usual[VIEW_LOADERS_MAX]; /* length of a delivery of the loader; 0: none tells */
 };
 
 static bool can_be_cut(const struct cutting *x, const struct log_consumer *c, size_t i)
@@ -137,9 +137,22 @@ static bool can_be_cut(const struct cutting *x, const struct log_consumer *c, si
     return x->taken_by[i] && !c->deliveries[i].startup;
 }
 
-static bool cutting_init(struct cutting *x, const struct log_consumer *c, const struct taking *k)
+/* length: room for all deliveries. */
+static void learn_usual(struct cutting *x, const struct build *b, double *length)
 {
-    size_t n = 0;
+    const struct log_consumer *c = b->c;
+    for (uint32_t l = 0; l < b->v->loader_count; l++) {
+        size_t n = 0;
+        for (size_t i = 0; i < c->delivery_count; i++)
+            if (b->loader_of[i] == l && can_be_cut(x, c, i))
+                length[n++] = (double)(c->deliveries[i].end - c->deliveries[i].start);
+        x->usual[l] = view_quantile(length, n, 0.5);
+    }
+}
+
+static bool cutting_init(struct cutting *x, const struct build *b, const struct taking *k)
+{
+    const struct log_consumer *c = b->c;
     AUTOFREE double *length = mem_zalloc(c->delivery_count * sizeof(*length));
     x->taken_by = mem_zalloc(c->delivery_count * sizeof(*x->taken_by));
     x->last = mem_zalloc(c->delivery_count * sizeof(*x->last));
@@ -155,13 +168,12 @@ static bool cutting_init(struct cutting *x, const struct log_consumer *c, const 
         const struct packed_delivery *d = &c->deliveries[i];
         if (!can_be_cut(x, c, i))
             continue;
-        length[n++] = (double)(d->end - d->start);
         if (!x->at[d->worker])
             x->workers[x->worker_count++] = d->worker;
         x->next[i] = x->at[d->worker];
         x->at[d->worker] = (uint32_t)i + 1;
     }
-    x->usual = view_quantile(length, n, 0.5);
+    learn_usual(x, b, length);
     return true;
 }
 
@@ -175,9 +187,10 @@ static void cutting_clear(struct cutting *x)
 }
 
 /* The piece of a worker's delivery that would end at t; 0: none long enough. */
-static double piece_until(struct cutting *x, const struct log_consumer *c, uint32_t worker,
-                          int64_t t, size_t step)
+static double piece_until(struct cutting *x, const struct build *b, uint32_t worker, int64_t t,
+                          size_t step)
 {
+    const struct log_consumer *c = b->c;
     uint32_t *at = &x->at[worker];
     while (*at && c->deliveries[*at - 1].end <= t)
         *at = x->next[*at - 1];
@@ -186,16 +199,18 @@ static double piece_until(struct cutting *x, const struct log_consumer *c, uint3
         return 0;
     double from = (double)d->start + x->last[*at - 1] * (double)(d->end - d->start);
     double piece = (double)t - from, rest = (double)(d->end - t);
-    return piece >= PIECE * x->usual && rest >= PIECE * x->usual ? piece : 0;
+    double least = PIECE * x->usual[b->loader_of[*at - 1]];
+    return least > 0 && piece >= least && rest >= least ? piece : 0;
 }
 
-static void cut_at(struct cutting *x, const struct log_consumer *c, struct taking *k, size_t step)
+static void cut_at(struct cutting *x, const struct build *b, struct taking *k, size_t step)
 {
+    const struct log_consumer *c = b->c;
     uint32_t best = 0;
     double longest = 0;
     int64_t t = c->steps[step].t1;
     for (size_t i = 0; i < x->worker_count; i++) {
-        double piece = piece_until(x, c, x->workers[i], t, step);
+        double piece = piece_until(x, b, x->workers[i], t, step);
         if (piece <= longest)
             continue;
         longest = piece;
@@ -211,13 +226,14 @@ static void cut_at(struct cutting *x, const struct log_consumer *c, struct takin
     x->last[best - 1] = to;
 }
 
-static bool cut(const struct log_consumer *c, struct taking *k)
+static bool cut(const struct build *b, struct taking *k)
 {
-    struct cutting x = {.usual = 0};
-    bool ok = cutting_init(&x, c, k);
-    for (size_t s = 0; ok && x.usual > 0 && s < c->step_count; s++)
+    const struct log_consumer *c = b->c;
+    struct cutting x = {.worker_count = 0};
+    bool ok = cutting_init(&x, b, k);
+    for (size_t s = 0; ok && s < c->step_count; s++)
         if (k->by[s].delivery == VIEW_NO_ITEM && c->steps[s].t1 - c->steps[s].t0 > LONG_WAIT)
-            cut_at(&x, c, k, s);
+            cut_at(&x, b, k, s);
     cutting_clear(&x);
     return ok;
 }
@@ -227,7 +243,7 @@ bool takes_find(const struct build *b, struct taking *k)
     if (!take_all(b, k))
         return false;
     drop_strays(b->c, k);
-    return cut(b->c, k);
+    return cut(b, k);
 }
 
 void takes_clear(struct taking *k)

@@ -228,6 +228,8 @@ static bool copy_steps(struct build *b)
         out->lag = t1 - (t0 > ready ? t0 : ready);
         out->waited = ready > t0;
         v->wait_ns += t1 - t0;
+        if (out->item != VIEW_NO_ITEM)
+            v->loaders[v->items[out->item].loader].wait_ns += t1 - t0;
         v->untold_ns += out->item == VIEW_NO_ITEM ? t1 - t0 : 0;
         out->ops_at = (uint32_t)v->op_count;
         k.now = k.burst = t1;
@@ -285,6 +287,24 @@ static size_t lags_of(const struct view *v, bool waited, double *all)
     return n;
 }
 
+/* all: room for all items. */
+static void learn_item_cpu(struct view *v, struct view_loader *l, double *all)
+{
+    size_t n = 0;
+    for (uint32_t p = l->first; p < l->end; p++)
+        if (!v->items[p].startup && !v->items[p].stale)
+            all[n++] = view_item_cpu(v, &v->items[p]);
+    l->item_cpu = n ? view_quantile(all, n, 0.5) : INFINITY;
+}
+
+/* The loader that was waited for longest, of equal ones the first. */
+static void learn_awaited(struct view *v)
+{
+    for (uint32_t l = 1; l < v->loader_count; l++)
+        if (v->loaders[l].wait_ns > v->loaders[v->awaited].wait_ns)
+            v->awaited = l;
+}
+
 /* Medians; where a consumer always waited, the quickest tenth stands for its not having to. */
 static bool learn_usual(struct view *v)
 {
@@ -294,11 +314,9 @@ static bool learn_usual(struct view *v)
     if (!a || !b)
         return false;
     learn_sync(v, a);
-    ready = 0;
-    for (size_t p = 0; p < v->item_count; p++)
-        if (!v->items[p].startup && !v->items[p].stale)
-            b[ready++] = view_item_cpu(v, &v->items[p]);
-    v->usual.item_cpu = ready ? view_quantile(b, ready, 0.5) : INFINITY;
+    for (uint32_t l = 0; l < v->loader_count; l++)
+        learn_item_cpu(v, &v->loaders[l], b);
+    learn_awaited(v);
     waited = lags_of(v, true, a);
     ready = lags_of(v, false, b);
     v->usual.lag_quick = view_quantile(a, waited, QUICK);
@@ -347,6 +365,9 @@ bool view_build(struct view *v, const struct replay_log *log, int consumer, uint
     free(b.releases);
     free(b.requests);
     free(b.before);
+    free(b.loader_of);
+    free(b.depth_of);
+    free(b.untold);
     free(b.spawns);
     return ok;
 }

@@ -2,7 +2,8 @@
 /*
  * replay_view: one consumer's log, resolved for the virtual clocks. Shared by plan/replay only.
  *
- * Items are the deliveries that were taken, in the order taken: position p is the p-th take.
+ * Items are the deliveries that were taken: one loader's after another's, each loader's in the order
+ * taken. An item's position is its place among them all.
  * All times are doubles of ns from `origin`, the moment when the log's first item or step began.
  */
 #ifndef GPUFEED_PLAN_REPLAY_VIEW_H
@@ -10,6 +11,7 @@
 
 #include "plan/replay.h"
 
+#define VIEW_LOADERS_MAX 8
 #define VIEW_NO_ITEM UINT32_MAX
 #define VIEW_AT_RELEASE UINT32_MAX    /* an item requested when its epoch begins */
 #define VIEW_AT_MARK (UINT32_MAX - 1) /* at a VIEW_REQUEST op */
@@ -24,23 +26,36 @@ struct view_part {
     uint8_t cause;
 };
 
+/* Items first .. end - 1 come from it, each requested when an earlier one of it was taken. */
+struct view_loader {
+    uint32_t first, end;
+    uint32_t workers, depth;
+    uint32_t slots; /* most of an epoch, >= workers: with those who made little */
+    bool depth_bound;
+    double item_cpu; /* of an item that is not its worker's first, usually */
+    double wait_ns;  /* waits for its items */
+};
+
 struct view_item {
     double slack; /* from max(previous end, request) to its start */
     double spawn; /* startup: from the VIEW_SPAWN op to this worker's start */
     uint32_t parts_at;
     uint32_t epoch;
-    uint32_t step;    /* that takes it */
-    uint32_t trigger; /* step whose take makes its request, or VIEW_AT_* */
-    uint16_t part_count, slot;
+    uint32_t step;             /* that takes it */
+    uint32_t trigger;          /* step whose take makes its request, or VIEW_AT_* */
+    uint16_t part_count, slot; /* slot: among its loader's workers */
+    uint8_t loader;
     uint16_t startup_parts; /* leading parts that are the worker's, not the item's */
     bool startup;
     bool stale;  /* of an earlier epoch: there from the start, in slot 0, without parts */
     bool waited; /* its worker waited for the request: slack is the time to wake up */
 };
 
-/* Items first .. next epoch's first - 1: all were requested after everything before was taken. */
+/* Items first .. next epoch's first - 1 of one loader: all were requested after everything of it before was
+ * taken. */
 struct view_epoch {
     uint32_t first;
+    bool first_of_loader;
     uint32_t slots;      /* workers seen in it */
     uint32_t spawns;     /* of them, started for it */
     uint32_t last_spawn; /* position of the last one's first item */
@@ -65,7 +80,6 @@ struct view_step {
 struct view_usual {
     double lag_waited, lag_ready;              /* of the consumer */
     double slack_waited;                       /* of a worker */
-    double item_cpu;                           /* of an item that is not its worker's first */
     double lag_quick, slack_quick, sync_quick; /* the quickest tenth: nobody else had the core */
 };
 
@@ -74,10 +88,12 @@ struct view {
     double start_ns; /* the consumer's first t0 */
     double real_ns;  /* last end, or the device's last work */
     double whole_ns; /* kept and dropped */
-    uint32_t workers, depth;
-    uint32_t slots; /* most of an epoch, >= workers: with those who made little */
-    bool depth_bound;
-    double fork_ns; /* thread time to start one worker */
+    struct view_loader loaders[VIEW_LOADERS_MAX];
+    uint32_t loader_count; /* >= 1; the only one may have no items */
+    uint32_t awaited;      /* the loader that was waited for longest: advice is about that one */
+    uint32_t workers;      /* of all loaders */
+    uint32_t slots;        /* most of an epoch, of all loaders together */
+    double fork_ns;        /* thread time to start one worker */
     struct view_usual usual;
     double wait_ns;                  /* waits for deliveries */
     double untold_ns;                /* of them, waits for deliveries that are not in the log */
@@ -100,7 +116,7 @@ struct view {
     size_t op_count, op_cap;
 };
 
-/* depth 0: learn it. False: out of memory (the view is to be cleared all the same). */
+/* depth 0: learn it; else of each loader. False: out of memory (the view is to be cleared all the same). */
 bool view_build(struct view *v, const struct replay_log *log, int consumer, uint32_t depth);
 /* The same job with its own loading moved into items that workers could make: THREAD ops with
  * storage, prepare or memory, and the thread's own code between reading and launching.

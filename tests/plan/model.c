@@ -14,6 +14,63 @@
 #define LATER (UINT64_C(1) << 62) /* a turn after all that have just begun */
 #define RESOURCE_STORE 7          /* any interned number */
 
+/* ---- which loader ---- */
+
+static int all_workers(const struct model_config *c)
+{
+    return c->workers + c->second.workers;
+}
+
+/* Items from one epoch of the first loader to its next. */
+static int cycle(const struct model_config *c)
+{
+    return c->epoch_items + (c->second.workers && !c->second.zipped ? c->second.items : 0);
+}
+
+/* Which loader item i is of, 0 or 1. */
+static int loader_of(const struct model_config *c, int i)
+{
+    if (!c->second.workers)
+        return 0;
+    return c->second.zipped ? i & 1 : i % cycle(c) >= c->epoch_items;
+}
+
+/* Items of one loader are so far apart. */
+static int stride(const struct model_config *c)
+{
+    return c->second.workers && c->second.zipped ? 2 : 1;
+}
+
+/* The first item of the epoch that item i is of. */
+static int epoch_first(const struct model_config *c, int i)
+{
+    if (!c->epoch_items)
+        return 0;
+    int first = i / cycle(c) * cycle(c);
+    return !c->second.zipped && loader_of(c, i) ? first + c->epoch_items : first;
+}
+
+static int epoch_length(const struct model_config *c, int i)
+{
+    return !c->second.zipped && loader_of(c, i) ? c->second.items : c->epoch_items;
+}
+
+/* The workers of a loader are first .. first + count - 1 of all. */
+static int workers_first(const struct model_config *c, int loader)
+{
+    return loader ? c->workers : 0;
+}
+
+static int workers_count(const struct model_config *c, int loader)
+{
+    return loader ? c->second.workers : c->workers;
+}
+
+static bool lives_on(const struct model_config *c, int loader)
+{
+    return loader ? c->second.persistent : c->persistent;
+}
+
 /* ---- the machine ---- */
 
 enum actor_state { ACTOR_BLOCKED, ACTOR_SLEEPING, ACTOR_ON_CPU, ACTOR_QUEUED };
@@ -35,11 +92,15 @@ struct worker {
     int round;
     int64_t idle_from, start, idle;
     bool alive, fresh; /* fresh: its first item is not delivered */
+    uint32_t out;      /* the queue that it hands over through */
     struct replay_delivery d;
 };
 
 struct consumer {
-    int step, launch, fork, epoch_end, ordered;
+    int step, launch, fork, fork_end, epoch_end;
+    int ordered[2];  /* of each loader: the next item to order */
+    bool started[2]; /* its workers were */
+    uint32_t queues; /* made so far */
     int64_t t0, t1, sync_from;
     struct replay_step s;
 };
@@ -166,7 +227,7 @@ static void part(struct worker *w, enum cause cause, uint32_t resource, int64_t 
 static double read_time(const struct model *m, int item, int round)
 {
     const struct model_config *c = m->c;
-    return c->read / c->rounds *
+    return (loader_of(c, item) ? c->second.read : c->read) / c->rounds *
            draw_tail(c->read_tail, c->read_spread, c->seed, m->j->draws + (uint64_t)item,
                      FOR_READ + (uint64_t)round);
 }
@@ -174,7 +235,7 @@ static double read_time(const struct model *m, int item, int round)
 static double decode_time(const struct model *m, int item, int round)
 {
     const struct model_config *c = m->c;
-    return c->decode / c->rounds *
+    return (loader_of(c, item) ? c->second.decode : c->decode) / c->rounds *
            draw_tail(c->decode_tail, c->decode_spread, c->seed, m->j->draws + (uint64_t)item,
                      FOR_DECODE + (uint64_t)round);
 }
@@ -224,8 +285,9 @@ static void worker_look(struct model *m, int w)
 
 static void order(struct model *m, int item)
 {
-    int first = m->c->epoch_items ? item / m->c->epoch_items * m->c->epoch_items : 0;
-    int w = (item - first) % m->c->workers;
+    int loader = loader_of(m->c, item);
+    int nth = (item - epoch_first(m->c, item)) / stride(m->c);
+    int w = workers_first(m->c, loader) + nth % workers_count(m->c, loader);
     struct worker *k = &m->j->worker[w];
     struct actor *a = &m->actor[m->j->trainer + 1 + w];
     k->queue[k->tail++] = item;
@@ -245,6 +307,7 @@ static void deliver(struct model *m, int w)
     k->d.end_ns = m->now;
     k->d.idle_ns = k->idle;
     k->d.worker = (uint32_t)w;
+    k->d.queue = k->out;
     k->d.startup = k->fresh;
     k->fresh = false;
     if (m->log)
@@ -319,6 +382,7 @@ static void worker_go(struct model *m, int w)
 static void start_worker(struct model *m, int w)
 {
     struct worker *k = &m->j->worker[w];
+    k->out = m->j->k.queues + (uint32_t)(m->c->second.zipped && w >= m->c->workers);
     k->alive = k->fresh = true;
     k->head = k->tail = 0;
     k->start = m->now;
@@ -405,19 +469,39 @@ static void push_step(struct model *m)
 static void begin_epoch(struct model *m)
 {
     const struct model_config *c = m->c;
-    m->j->k.epoch_end = c->epoch_items && m->j->k.step + c->epoch_items < m->j->items
-                            ? m->j->k.step + c->epoch_items
-                            : m->j->items;
-    m->j->k.fork = 0;
-    m->j->k.ordered = m->j->k.step;
+    struct consumer *k = &m->j->k;
+    int length = epoch_length(c, k->step), loader = loader_of(c, k->step);
+    bool start = !lives_on(c, loader) || !k->started[loader];
+    k->epoch_end = length && k->step + length < m->j->items ? k->step + length : m->j->items;
+    k->fork = workers_first(c, loader);
+    k->fork_end = k->fork + workers_count(c, loader);
+    if (c->second.zipped && c->second.workers)
+        k->fork_end = all_workers(c);
+    if (!start)
+        k->fork = k->fork_end;
+    k->queues += start && k->step ? (uint32_t)stride(c) : 0;
+    k->started[loader] = true;
+    k->ordered[loader] = k->step;
+    k->ordered[1] = stride(c) == 2 ? k->step + 1 : k->ordered[1];
+}
+
+static void order_next(struct model *m, int loader)
+{
+    struct consumer *k = &m->j->k;
+    if (k->ordered[loader] < k->epoch_end)
+        order(m, k->ordered[loader]);
+    k->ordered[loader] += stride(m->c);
 }
 
 static void order_first(struct model *m)
 {
-    int want = m->c->workers * m->c->prefetch;
-    struct consumer *k = &m->j->k;
-    for (; k->ordered < k->epoch_end && k->ordered < k->step + want; k->ordered++)
-        order(m, k->ordered);
+    const struct model_config *c = m->c;
+    int from = loader_of(c, m->j->k.step), to = stride(c) == 2 ? 1 : from;
+    for (int loader = from; loader <= to; loader++) {
+        int prefetch = loader ? c->second.prefetch : c->prefetch;
+        for (int n = 0; n < prefetch * workers_count(c, loader); n++)
+            order_next(m, loader);
+    }
     m->actor[m->j->trainer].pc = T_NEXT;
 }
 
@@ -437,14 +521,13 @@ static bool trainer_epoch_move(struct model *m)
 {
     const struct model_config *c = m->c;
     struct actor *a = &m->actor[m->j->trainer];
-    bool start = !c->persistent || m->j->k.step == 0;
     if (a->pc == T_EPOCH) {
         begin_epoch(m);
     } else {
         trainer_cpu_done(m, CAUSE_STARTUP);
         start_worker(m, m->j->k.fork++);
     }
-    if (start && m->j->k.fork < c->workers) {
+    if (m->j->k.fork < m->j->k.fork_end) {
         a->pc = T_FORKED;
         compute(m, m->j->trainer, c->fork);
         return false;
@@ -486,8 +569,7 @@ static bool trainer_take_move(struct model *m)
         return false;
     case T_UNPACKED:
         trainer_cpu_done(m, CAUSE_HOST);
-        if (m->j->k.ordered < m->j->k.epoch_end)
-            order(m, m->j->k.ordered++);
+        order_next(m, loader_of(m->c, m->j->k.step));
         a->pc = T_COPY;
         return true;
     case T_LOADING:
@@ -608,7 +690,7 @@ static void neighbour_go(struct model *m, int a)
 
 static void actor_go(struct model *m, int a)
 {
-    int each = 1 + m->c->workers;
+    int each = 1 + all_workers(m->c);
     m->actor[a].state = ACTOR_BLOCKED;
     if (a >= m->jobs * each) {
         neighbour_go(m, a);
@@ -742,7 +824,7 @@ static void begin_job(struct model *m, int number)
 {
     const struct model_config *c = m->c;
     struct job *j = m->j = &m->job[number];
-    j->trainer = number * (1 + c->workers);
+    j->trainer = number * (1 + all_workers(c));
     j->items = c->items / m->jobs;
     j->draws = (uint64_t)number * (uint64_t)c->items;
     j->waiting_for = -1;
@@ -751,7 +833,7 @@ static void begin_job(struct model *m, int number)
     j->parts = mem_zalloc((size_t)j->items * REPLAY_PARTS_MAX * sizeof(*j->parts));
     if (!j->serial || !j->ready || !j->parts)
         abort();
-    for (int w = 0; w < c->workers; w++)
+    for (int w = 0; w < all_workers(c); w++)
         if (!(j->worker[w].queue = mem_zalloc((size_t)j->items * sizeof(int))))
             abort();
     j->k.s.delivery = REPLAY_NONE;
@@ -777,7 +859,7 @@ void model_run(const struct model_config *config, struct replay_log *log, struct
     m->jobs = config->jobs > 1 ? config->jobs : 1;
     m->log = m->jobs == 1 ? log : NULL;
     m->log_consumer = m->log ? replay_consumer(log, 1, 0) : -1;
-    m->actors = m->jobs * (1 + config->workers) + config->neighbours;
+    m->actors = m->jobs * (1 + all_workers(config)) + config->neighbours;
     m->keeps_core = -1;
     m->turns = 1;
     if (m->jobs > JOBS_MAX || m->actors > ACTORS_MAX)
@@ -790,7 +872,7 @@ void model_run(const struct model_config *config, struct replay_log *log, struct
     if (truth)
         find_truth(m, truth);
     for (int j = 0; j < m->jobs; j++)
-        end_job(&m->job[j], config->workers);
+        end_job(&m->job[j], all_workers(config));
     if (trace)
         *trace = m->segs;
     else

@@ -20,6 +20,17 @@
 enum model_tail { TAIL_NONE, TAIL_LOGNORMAL, TAIL_PARETO };
 
 /* Times are means in ns of one item or step; jitter comes on top and keeps the mean. */
+
+/* A second loader of the trainer. Its items are made and taken as the first one's are; each is a step. */
+struct model_second {
+    int workers; /* 0: there is none */
+    int prefetch;
+    int items;   /* taken after each epoch of the first loader, whose epoch_items must be set */
+    bool zipped; /* ... or one after each item of the first; epoch_items counts both then */
+    bool persistent;
+    double read, decode;
+};
+
 struct model_config {
     uint64_t seed;
     int items;   /* deliveries in all */
@@ -47,10 +58,11 @@ struct model_config {
     double checkpoint;
     int epoch_items; /* 0: one epoch */
     bool persistent; /* workers live over epochs */
-    double startup;  /* imports of a worker that starts */
-    double fork;     /* trainer's time to start one worker */
-    double wake;     /* until a woken thread runs */
-    uint64_t noise;  /* other draws of that delay, all else being equal */
+    struct model_second second;
+    double startup; /* imports of a worker that starts */
+    double fork;    /* trainer's time to start one worker */
+    double wake;    /* until a woken thread runs */
+    uint64_t noise; /* other draws of that delay, all else being equal */
 };
 
 /* Ground truth of a run. Shares by the rule of the ledger: a wait that ends with a delivery is
@@ -77,7 +89,7 @@ enum model_did {
     DID_DELIVER, /* t0 == t1: worker handed over `item` */
 };
 
-#define MODEL_TRAINER 0 /* worker w is actor 1 + w */
+#define MODEL_TRAINER 0 /* worker w is actor 1 + w; the second loader's follow the first one's */
 #define MODEL_DEVICE UINT16_MAX
 
 struct model_seg {

@@ -214,6 +214,7 @@ static void same_log(const struct replay_log *a, const struct replay_log *b)
         struct replay_delivery d, f;
         assert_true(replay_log_delivery(a, 0, i, &d) && replay_log_delivery(b, 0, i, &f));
         assert_int_equal(d.worker, f.worker);
+        assert_int_equal(d.queue, f.queue);
         assert_int_equal(d.startup, f.startup);
         assert_true(d.part_count >= f.part_count);
         assert_true(llabs(parts_time(&d) - parts_time(&f)) <= 2 * NS_PER_US);
@@ -221,9 +222,8 @@ static void same_log(const struct replay_log *a, const struct replay_log *b)
 }
 
 /* As chunks of any size and back: the same log, and the same promises. */
-static void test_chunks(void **state)
+static void check_chunks(struct model_config c)
 {
-    struct model_config c = model_random(5, 700);
     struct replay_log *log = replay_log_new(0), *whole = replay_log_new(0);
     struct replay_log *steps = replay_log_new(0);
     struct replay_cursor at = {0}, all = {0};
@@ -233,6 +233,8 @@ static void test_chunks(void **state)
     assert_true(replay_encode(log, 0, &all, &bytes));
     assert_int_equal(replay_decode(whole, bytes.data, bytes.len, &e), STATUS_OK);
     assert_true(bytes.len < 120 * 700);
+    assert_int_equal(bytes.data[1],
+                     c.second.workers ? 2 : 1); /* versions before loaders are still written */
     same_log(log, whole);
     size_t len = bytes.len;
     assert_true(replay_encode(log, 0, &all, &bytes)); /* nothing new */
@@ -275,6 +277,16 @@ static void test_chunks(void **state)
     replay_log_free(whole);
     replay_log_free(live);
     replay_log_free(steps);
+}
+
+static void test_chunks(void **state)
+{
+    struct model_config c = model_random(5, 700);
+    check_chunks(c);
+    c.epoch_items = 100;
+    c.second = (struct model_second){
+        .workers = 2, .prefetch = 2, .items = 40, .read = c.read, .decode = c.decode};
+    check_chunks(c);
 }
 
 /* Leading chunks may be missing: their time counts as dropped. */
