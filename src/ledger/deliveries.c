@@ -12,6 +12,9 @@
  * given before the thread launches anything. */
 #define ORDER_NS (10 * NS_PER_MS)
 #define AHEAD_PART 8
+/* So many takes in a row from one loader are a loop over it: when the thread waits for another one it has
+ * taken all. Zipped ones take turns. */
+#define LOOP_TAKES 8
 /* From the end of a worker's queue to its own. */
 #define CLOSING_NS (1 * NS_PER_S)
 
@@ -102,6 +105,7 @@ static void push_delivery(struct makers *ms, struct made_by *m, const struct wal
                                 .end_ns = made->t1,
                                 .idle_ns = made->idle_ns,
                                 .worker = m->number,
+                                .queue = m->outlet,
                                 .startup = made->first};
     int64_t started = made->t0 - made->idle_ns - made->born;
     if (made->first && made->born < made->t0 && started > 0) {
@@ -243,9 +247,17 @@ static struct made_by *maker_at(const struct taking *k, int place)
     return k->ms->maker[k->order[place]];
 }
 
+static void took(struct makers *ms, struct made_by *m)
+{
+    ms->run = m->outlet == ms->last_queue ? ms->run + 1 : 1;
+    ms->last_queue = m->outlet;
+    m->turn = ++ms->turns;
+}
+
 static void take_one(struct taking *k, struct made_by *m)
 {
     struct queued *q = at(m, m->head++);
+    took(k->ms, m);
     if (m->known < m->head)
         m->known = m->head;
     if (k->count < DELIVERIES_TAKEN_MAX)
@@ -294,13 +306,30 @@ static int place_of(const struct taking *k, uint32_t key, int from, int to)
     return from - 1;
 }
 
-/* All from the place after the last take up to m's have one more turn than m had rounds. */
+/* Place in [from, to) of the maker of the queue that was taken from last; from - 1: none there was. */
+static int place_of_last(const struct taking *k, uint32_t queue, int from, int to)
+{
+    int last = from - 1;
+    uint64_t turn = 0;
+    for (int i = from; i < to; i++) {
+        const struct made_by *m = maker_at(k, i);
+        if (m->outlet != queue || m->turn <= turn)
+            continue;
+        turn = m->turn;
+        last = i;
+    }
+    return last;
+}
+
+/* All of its queue from the place after the last take up to m's have one more turn than m had rounds. */
 static void due_in_turn(struct taking *k, const struct made_by *m, unsigned rounds, int64_t t0)
 {
-    int last = place_of(k, k->ms->last_key, k->ended, k->all);
+    int last = place_of_last(k, m->outlet, k->ended, k->all);
     int mine = place_of(k, m->key, k->ended, k->all);
     for (int i = k->ended; i < k->all && mine >= k->ended; i++) {
         struct made_by *o = maker_at(k, i);
+        if (o->outlet != m->outlet)
+            continue;
         bool between = last < mine ? i > last && i < mine : i > last || i < mine;
         unsigned due = rounds + between, have = there(o, o->head, t0);
         due = due < have ? due : have;
@@ -309,33 +338,24 @@ static void due_in_turn(struct taking *k, const struct made_by *m, unsigned roun
     }
 }
 
-/* Takes what is due of the makers in [from, to), in turn. */
-static void take_in_turn(struct taking *k, int from, int to)
+/* Takes what is due of the queue's makers in [from, to), in turn. */
+static void take_of_queue(struct taking *k, uint32_t queue, int from, int to)
 {
-    int i = place_of(k, k->ms->last_key, from, to) + 1;
+    int i = place_of_last(k, queue, from, to) + 1;
     bool left = true;
     while (left) {
+        left = false;
         for (; i < to; i++) {
             unsigned *due = &k->due[k->order[i]];
-            if (!*due)
+            if (maker_at(k, i)->outlet != queue || !*due)
                 continue;
             take_one(k, maker_at(k, i));
-            k->ms->last_key = maker_at(k, i)->key;
             --*due;
         }
-        left = false;
         for (i = from; i < to; i++)
-            left |= k->due[k->order[i]] > 0;
+            left |= maker_at(k, i)->outlet == queue && k->due[k->order[i]];
         i = from;
     }
-}
-
-static void take_by_end(struct taking *k)
-{
-    for (int w = 0; w < k->ms->count; w++)
-        for (; k->due[w]; k->due[w]--)
-            take_one(k, k->ms->maker[w]);
-    qsort(k->out, (size_t)k->count, sizeof(k->out[0]), by_end);
 }
 
 /* Moments of taking: as known, else evenly between those that are, never before it was there. */
@@ -358,6 +378,38 @@ static void set_moments(struct taken *v, int count, int64_t from, int64_t to)
     }
 }
 
+/* Stable: those of one moment stay in the order in which they were taken. */
+static void sort_by_moment(struct taken *v, int count)
+{
+    for (int i = 1; i < count; i++) {
+        struct taken one = v[i];
+        int n = i;
+        for (; n > 0 && v[n - 1].at > one.at; n--)
+            v[n] = v[n - 1];
+        v[n] = one;
+    }
+}
+
+/* Takes what is due of the makers in [from, to) between two moments, each queue's in turn. */
+static void take_in_turn(struct taking *k, int from, int to, int64_t begin, int64_t end)
+{
+    for (int i = from; i < to; i++) {
+        int first = k->count;
+        if (!k->due[k->order[i]])
+            continue;
+        take_of_queue(k, maker_at(k, i)->outlet, from, to);
+        set_moments(k->out + first, k->count - first, begin, end);
+    }
+}
+
+static void take_by_end(struct taking *k)
+{
+    for (int w = 0; w < k->ms->count; w++)
+        for (; k->due[w]; k->due[w]--)
+            take_one(k, k->ms->maker[w]);
+    qsort(k->out, (size_t)k->count, sizeof(k->out[0]), by_end);
+}
+
 /* The first end of a maker of which something is due; before it, all was taken. */
 static int64_t first_exit(const struct taking *k, int64_t t)
 {
@@ -367,6 +419,12 @@ static int64_t first_exit(const struct taking *k, int64_t t)
             t = exit;
     }
     return t;
+}
+
+/* Is o of a loader that was looped over until the thread began to wait for m's? */
+static bool ends_loop(const struct makers *ms, const struct made_by *m, const struct made_by *o)
+{
+    return m->outlet != ms->last_queue && o->outlet == ms->last_queue && ms->run >= LOOP_TAKES;
 }
 
 int deliveries_unnoticed(struct makers *ms, struct made_by *m, int64_t from, int64_t t0, int64_t t1,
@@ -385,26 +443,23 @@ int deliveries_unnoticed(struct makers *ms, struct made_by *m, int64_t from, int
     for (int i = 0; i < ms->count; i++) {
         if (ms->maker[i] == m)
             k.due[i] = rounds;
-        else if (!in_order)
+        else if (ends_loop(ms, m, ms->maker[i]))
+            k.due[i] = there(ms->maker[i], ms->maker[i]->head, t0);
+        else if (!in_order && ms->maker[i]->outlet == m->outlet)
             k.due[i] = there(ms->maker[i], ms->maker[i]->head, came);
     }
     if (in_order) {
         due_in_turn(&k, m, rounds, t0);
-        int64_t exit = first_exit(&k, t0);
-        take_in_turn(&k, 0, k.ended);
-        set_moments(taken, k.count, from, exit);
-        take_in_turn(&k, k.ended, k.all);
+        take_in_turn(&k, 0, k.ended, from, first_exit(&k, t0));
+        for (int i = 0; i < k.count; i++)
+            from = taken[i].at > from ? taken[i].at : from;
+        take_in_turn(&k, k.ended, k.all, from, t0);
+        sort_by_moment(taken, k.count);
     } else {
         take_by_end(&k);
+        set_moments(taken, k.count, from, t0);
     }
-    set_moments(taken, k.count, from, t0);
     return k.count;
-}
-
-static int by_moment(const void *a, const void *b)
-{
-    const struct taken *x = a, *y = b;
-    return x->at < y->at ? -1 : x->at > y->at ? 1 : by_end(a, b);
 }
 
 int deliveries_known(struct makers *ms, int64_t from, int64_t until,
@@ -420,7 +475,7 @@ int deliveries_known(struct makers *ms, int64_t from, int64_t until,
         for (int i = k.count; i-- > first;) /* those without a moment: just before the next */
             next = taken[i].at = taken[i].at < next ? taken[i].at : next;
     }
-    qsort(taken, (size_t)k.count, sizeof(taken[0]), by_moment);
+    sort_by_moment(taken, k.count);
     set_moments(taken, k.count, from, until);
     return k.count;
 }
@@ -434,6 +489,6 @@ uint64_t deliveries_awaited(struct makers *ms, struct made_by *m, int64_t t1)
         m->known = m->head;
     m->last = t1;
     m->answered = false;
-    ms->last_key = m->key;
+    took(ms, m);
     return serial;
 }

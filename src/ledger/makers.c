@@ -18,6 +18,12 @@
 #define LOOK_NS (100 * NS_PER_MS)
 /* So many takes tell whether a loader keeps an order. */
 #define TELLING_TAKES 32
+/* The workers of a loader are made one right after another: one that was made so many times as long before as
+ * another was made after is another loader's. */
+#define FAR_TIMES 4
+/* A queue's thread sends what was put within this time; it may be late now and then. */
+#define SEND_NS (5 * NS_PER_MS)
+#define UNHEARD 3
 
 void makers_clear(struct makers *ms)
 {
@@ -70,6 +76,117 @@ static uint32_t free_number(const struct makers *ms, uint32_t key)
     return n;
 }
 
+/* Of the makers that lived when x was made, or were made while it lives: the one made last before it (later:
+ * first after it), and how long between; told: only of those whose queue has shown. NULL: there is none. */
+static const struct made_by *made_next_to(const struct makers *ms, const struct thread *x,
+                                          bool later, bool told, int64_t *ret_ns)
+{
+    const struct made_by *ret = NULL;
+    *ret_ns = INT64_MAX;
+    for (int i = 0; i < ms->count; i++) {
+        const struct made_by *m = ms->maker[i];
+        const struct thread *y = threads_find(ms->threads, m->key);
+        if (!y || y == x || (y->start > x->start) != later || y->exit <= x->start ||
+            x->exit <= y->start || (told && !m->channel && !m->apart))
+            continue;
+        int64_t ns = later ? y->start - x->start : x->start - y->start;
+        if (ns >= *ret_ns)
+            continue;
+        *ret_ns = ns;
+        ret = m;
+    }
+    return ret;
+}
+
+/* The maker beside which x was made: right before it, or right after it. */
+static const struct made_by *made_beside(const struct makers *ms, const struct thread *x, bool told)
+{
+    int64_t before_ns, after_ns;
+    const struct made_by *before = made_next_to(ms, x, false, told, &before_ns);
+    const struct made_by *after = made_next_to(ms, x, true, told, &after_ns);
+    return before && (!after || after_ns >= before_ns / FAR_TIMES) ? before : after;
+}
+
+/* Until more is known of it. Threads may come and go within one loader. */
+static uint32_t first_queue(struct makers *ms, const struct made_by *m)
+{
+    const struct thread *x = threads_find(ms->threads, m->key);
+    const struct made_by *beside = x ? made_beside(ms, x, false) : NULL;
+    if (x && x->tid != x->tgid)
+        return 0;
+    return beside ? beside->outlet : ms->queues++;
+}
+
+/* Makers whose queue has not shown go with those that were made beside them. */
+static void place_the_rest(struct makers *ms)
+{
+    for (int i = 0; i < ms->count; i++) {
+        struct made_by *m = ms->maker[i];
+        const struct thread *x = threads_find(ms->threads, m->key);
+        if (m->channel || m->apart || !x || x->tid != x->tgid)
+            continue;
+        const struct made_by *beside = made_beside(ms, x, true);
+        if (beside)
+            m->outlet = beside->outlet;
+    }
+}
+
+static const struct made_by *of_channel(const struct makers *ms, uint64_t channel)
+{
+    for (int i = 0; i < ms->count; i++)
+        if (ms->maker[i]->channel == channel)
+            return ms->maker[i];
+    return NULL;
+}
+
+/* Is the queue known to be another channel's? */
+static bool queue_known(const struct makers *ms, uint32_t queue)
+{
+    for (int i = 0; i < ms->count; i++)
+        if (ms->maker[i]->outlet == queue && ms->maker[i]->channel)
+            return true;
+    return false;
+}
+
+static void set_channel(struct makers *ms, struct made_by *m, uint64_t channel)
+{
+    const struct made_by *same = of_channel(ms, channel);
+    if (m->channel == channel)
+        return;
+    m->channel = 0;
+    m->outlet = same ? same->outlet : queue_known(ms, m->outlet) ? ms->queues++ : m->outlet;
+    m->channel = channel;
+    m->apart = 0;
+    place_the_rest(ms);
+}
+
+/* m put something while the thread waited on its queue's channel, and did not wake it: it is another's. */
+static void tell_apart(struct makers *ms, struct made_by *m)
+{
+    uint32_t was = m->outlet;
+    for (int i = 0; i < ms->count; i++)
+        if (ms->maker[i]->apart == was + 1)
+            m->outlet = ms->maker[i]->outlet;
+    if (m->outlet == was)
+        m->outlet = ms->queues++;
+    m->apart = was + 1;
+    m->unheard = 0;
+    place_the_rest(ms);
+}
+
+/* The thread waited on m's channel. */
+static void look_for_unheard(struct makers *ms, const struct made_by *m, const struct event_wait *w)
+{
+    for (int i = 0; i < ms->count; i++) {
+        struct made_by *o = ms->maker[i];
+        if (o == m || o->channel || o->outlet != m->outlet ||
+            !makers_put_between(ms, o, w->t_out, w->t_wake - SEND_NS))
+            continue;
+        if (++o->unheard == UNHEARD)
+            tell_apart(ms, o);
+    }
+}
+
 static struct made_by *maker_of(struct makers *ms, uint32_t key, int64_t t)
 {
     for (int i = 0; i < ms->count; i++)
@@ -89,6 +206,7 @@ static struct made_by *maker_of(struct makers *ms, uint32_t key, int64_t t)
     m->key = key;
     m->number = free_number(ms, key);
     m->seen = m->asked = m->last = INT64_MIN;
+    m->outlet = first_queue(ms, m);
     ms->maker[ms->count++] = m;
     count_workers(ms, t);
     return m;
@@ -279,8 +397,20 @@ struct made_by *makers_of_wake(struct makers *ms, const struct thread *th,
     if (!m)
         return NULL;
     learn_threads(ms, m, &k.maker);
+    const struct event_wait *got = on ? on : w; /* a sharer answers over sockets of its own */
+    if (got->target == TARGET_PIPE && got->channel && got->waker_tid == m->hop) {
+        set_channel(ms, m, got->channel);
+        look_for_unheard(ms, m, got);
+    }
     *ret_fresh = x->tid == m->hop || x->tid == m->tid || (on && handed_before(by, m, on));
     return m;
+}
+
+bool makers_put_between(const struct makers *ms, const struct made_by *m, int64_t t0, int64_t t1)
+{
+    const struct thread *x = threads_find(ms->threads, m->tid);
+    const struct thread *hop = threads_find(ms->threads, m->hop);
+    return x && hop && hop->tgid == x->tgid && turn_next(x, hop, t0) <= t1;
 }
 
 bool makers_in_order(const struct makers *ms)

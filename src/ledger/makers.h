@@ -5,6 +5,11 @@
  * A maker is a loader process, or a thread of the launching process. One becomes known when it
  * first wakes the launching thread with a delivery; child processes that work as a known maker does
  * are makers too, though nobody may ever have waited for them.
+ *
+ * A thread may take from several loaders (training and validation, or zipped). Each has a queue: a pipe
+ * that all its workers put into and the thread waits on. A worker for which nobody has waited there yet is of
+ * the loader whose worker was made right before or after it, until it puts something while the thread waits on
+ * that loader's pipe, and does not wake it.
  */
 #ifndef GPUFEED_LEDGER_MAKERS_H
 #define GPUFEED_LEDGER_MAKERS_H
@@ -24,11 +29,16 @@ struct queued {
 
 /* One worker: a loader process, or a thread of this process. */
 struct made_by {
-    uint32_t key;                          /* tgid of a process, tid of a thread */
-    uint32_t number;                       /* in the log */
-    uint32_t tid, hop;                     /* the thread that makes; the one it hands over to */
-    int64_t seen;                          /* deliveries up to here are in the log */
-    int64_t asked;                         /* its waits for work up to here are accounted for */
+    uint32_t key;      /* tgid of a process, tid of a thread */
+    uint32_t number;   /* in the log */
+    uint64_t channel;  /* that it puts into; 0: not known */
+    uint32_t outlet;   /* the number of that channel, `queue` in the log; 0 for threads */
+    unsigned unheard;  /* puts that did not end a wait on its queue's channel */
+    uint32_t apart;    /* > 0: the queue that it was told apart from, + 1 */
+    uint64_t turn;     /* of the last take from it, of all takes; 0: none */
+    uint32_t tid, hop; /* the thread that makes; the one it hands over to */
+    int64_t seen;      /* deliveries up to here are in the log */
+    int64_t asked;     /* its waits for work up to here are accounted for */
     struct queued queue[MAKERS_QUEUE_MAX]; /* [head, tail): not taken, a ring */
     unsigned head, known, tail;            /* [head, known): taken for certain by now */
     int64_t last;                          /* when the thread last waited for one */
@@ -45,7 +55,10 @@ struct makers {
     struct made_by *maker[MAKERS_MAX]; /* owned */
     int count;
     uint32_t distinct;                    /* makers ever seen */
-    uint32_t last_key;                    /* whose delivery was taken last; 0: nobody's */
+    uint32_t queues;                      /* ever seen */
+    uint64_t turns;                       /* takes so far */
+    uint32_t last_queue;                  /* that the last take was from */
+    uint64_t run;                         /* takes from it in a row */
     unsigned ahead[MAKERS_AHEAD_MAX + 1]; /* how often so many lay there when one was given work */
     uint64_t asides; /* takes before which another maker's delivery woke the thread */
     size_t looked;   /* threads there were when siblings were last looked for */
@@ -63,6 +76,8 @@ struct made_by *makers_of_wake(struct makers *ms, const struct thread *th,
 void makers_find_siblings(struct makers *ms, const struct thread *th, int64_t now);
 /* When the maker ended; INT64_MAX: it lives. */
 int64_t makers_exit(const struct makers *ms, const struct made_by *m);
+/* Did m put something, for a thread of its own to hand over, after t0 and by t1? */
+bool makers_put_between(const struct makers *ms, const struct made_by *m, int64_t t0, int64_t t1);
 /* Are deliveries taken in turn, one of each maker? Else they are in the order in which they came.
  */
 bool makers_in_order(const struct makers *ms);

@@ -101,7 +101,8 @@ static void step_on(struct steps *s, const struct thread *th, const struct taken
     }
 }
 
-/* The waits from w on that no driver call of the thread separates: one fetching of a batch. */
+/* The waits from w on that no driver call of the thread separates and one loader ended: one fetching of a
+ * batch. */
 struct fetch {
     const struct event_wait *first, *last;
     /* the wait that the loader which woke it last ended first: what follows is the
@@ -186,6 +187,18 @@ static void cut_at_syncs(struct steps *s, const struct thread *th, int64_t until
 /* at most: a thread that waits all the time would be looked through for ever */
 #define FETCH_WAITS 4096
 
+/* After one of f.by's a batch of m's was taken: another loader's; or one that was there before the thread
+ * began to wait, so that what woke it was awaited and not put aside. */
+static bool is_another_take(const struct steps *s, const struct fetch *f, const struct made_by *m,
+                            bool fresh, const struct event_wait *w)
+{
+    const struct thread *hop = threads_find(s->threads, m->hop);
+    bool told = hop && hop->tgid == m->key;
+    return m->outlet != f->by->outlet ||
+           (told && f->fresh && !fresh &&
+            !makers_put_between(&s->makers, m, f->first->t_out, w->t_in));
+}
+
 static struct fetch fetch_from(struct steps *s, const struct thread *th, size_t i)
 {
     const struct event_wait *w = &th->waits.item[i];
@@ -200,6 +213,8 @@ static struct fetch fetch_from(struct steps *s, const struct thread *th, size_t 
             is_delivery(s, th, v) ? makers_of_wake(&s->makers, th, v, &fresh) : NULL;
         if (!m)
             continue;
+        if (f.by && m != f.by && is_another_take(s, &f, m, fresh, v))
+            break;
         if (!f.by) /* waits before it were for something else: a collective, a lock */
             f.first = v;
         if (f.by != m)

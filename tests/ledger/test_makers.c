@@ -56,14 +56,26 @@ static void made(struct world *w, int64_t t, uint32_t tid)
     woken(&w->threads, tid + 1, tid, TARGET_FUTEX, t + MS, t + 20 * MS + 100 * US, tid, tid);
 }
 
-/* The trainer has waited for it. */
-static void awaited(struct world *w, int64_t t, uint32_t tid)
+/* The trainer has waited for it, at the queue's pipe (0: it is not known which). */
+static struct made_by *awaited_at(struct world *w, int64_t t, uint32_t tid, uint64_t pipe)
 {
     const struct thread *th = threads_find(&w->threads, TRAINER);
+    struct event_wait wait = a_wait(TRAINER, TRAINER, TARGET_PIPE, t + 2 * MS, t + 21 * MS);
     bool fresh;
+    wait.waker_tid = tid + 1;
+    wait.waker_tgid = tid;
+    wait.channel = pipe;
     made(w, t, tid);
-    woken(&w->threads, TRAINER, TRAINER, TARGET_PIPE, t + 2 * MS, t + 21 * MS, tid + 1, tid);
-    assert_non_null(makers_of_wake(&w->makers, th, &th->waits.item[th->waits.count - 1], &fresh));
+    push(&w->threads, wait);
+    struct made_by *m =
+        makers_of_wake(&w->makers, th, &th->waits.item[th->waits.count - 1], &fresh);
+    assert_non_null(m);
+    return m;
+}
+
+static void awaited(struct world *w, int64_t t, uint32_t tid)
+{
+    awaited_at(w, t, tid, 0);
 }
 
 static void look(struct world *w, int64_t now)
@@ -142,6 +154,99 @@ static void test_one_each(void **state)
     look(w, 900 * MS);
     assert_int_equal(w->makers.totals.workers, 1);
     assert_int_equal(w->makers.totals.generations, 2);
+    end(w);
+}
+
+static uint32_t queue_of(const struct world *w, uint32_t key)
+{
+    for (int i = 0; i < w->makers.count; i++)
+        if (w->makers.maker[i]->key == key)
+            return w->makers.maker[i]->outlet;
+    fail_msg("%u makes nothing", key);
+    return 0;
+}
+
+/* Beside the workers of one loader those of another are started. Two that nobody has waited for are of the
+ * loader of the one made before them. */
+static void test_two_queues(void **state)
+{
+    struct world *w = begin();
+    worker(w, 10 * MS, WORKER);
+    worker(w, 11 * MS, OTHER);
+    made(w, 20 * MS, OTHER);
+    awaited_at(w, 30 * MS, WORKER, 7);
+    worker(w, 210 * MS, 400);
+    worker(w, 211 * MS, 500);
+    made(w, 220 * MS, 500);
+    awaited_at(w, 230 * MS, 400, 9);
+    look(w, 300 * MS);
+    assert_int_equal(w->makers.count, 4);
+    assert_int_equal(queue_of(w, OTHER), queue_of(w, WORKER));
+    assert_int_equal(queue_of(w, 500), queue_of(w, 400));
+    assert_int_not_equal(queue_of(w, 400), queue_of(w, WORKER));
+    end(w);
+}
+
+/* Zipped loaders are started one right after the other: whose worker one is shows when it is awaited. */
+static void test_zipped_queues(void **state)
+{
+    struct world *w = begin();
+    for (uint32_t i = 0; i < 4; i++)
+        worker(w, (10 + i) * MS, WORKER + 100 * i);
+    for (uint32_t i = 1; i < 4; i++)
+        made(w, (20 + 25 * i) * MS, WORKER + 100 * i);
+    awaited_at(w, 120 * MS, WORKER, 7);
+    look(w, 300 * MS);
+    assert_int_equal(w->makers.count, 4);
+    awaited_at(w, 320 * MS, WORKER + 200, 9);
+    assert_int_equal(queue_of(w, WORKER + 100), queue_of(w, WORKER));
+    assert_int_not_equal(queue_of(w, WORKER + 200), queue_of(w, WORKER));
+    assert_int_equal(queue_of(w, WORKER + 300), queue_of(w, WORKER + 200));
+    end(w);
+}
+
+/* Workers of a loader that is never waited for, made right before those of one that is: one of them puts
+ * something in the midst of such waits, and that ends none of them. */
+static void test_a_quick_loader(void **state)
+{
+    struct world *w = begin();
+    const struct thread *th = threads_find(&w->threads, TRAINER);
+    bool fresh;
+    worker(w, 10 * MS, WORKER);
+    worker(w, 11 * MS, OTHER);
+    worker(w, 12 * MS, 400);
+    worker(w, 13 * MS, 500);
+    made(w, 20 * MS, WORKER); /* it answers what the trainer asks of it, on a socket of its own */
+    started(&w->threads, 41 * MS, SHARER, WORKER, TRAINER);
+    woken(&w->threads, SHARER, WORKER, TARGET_PIPE, 41 * MS, 42 * MS, TRAINER, TRAINER);
+    woken(&w->threads, TRAINER, TRAINER, TARGET_PIPE, 42 * MS, 43 * MS, SHARER, WORKER);
+    assert_non_null(makers_of_wake(&w->makers, th, &th->waits.item[th->waits.count - 1], &fresh));
+    for (int64_t t = 50 * MS; t < 300 * MS; t += 50 * MS) {
+        made(w, t - 10 * MS, OTHER);
+        awaited_at(w, t, 400, 9);
+        look(w, t + 30 * MS);
+    }
+    made(w, 300 * MS, 500);
+    look(w, 450 * MS);
+    assert_int_equal(w->makers.count, 4);
+    assert_int_equal(queue_of(w, WORKER), queue_of(w, OTHER));
+    assert_int_not_equal(queue_of(w, OTHER), queue_of(w, 400));
+    assert_int_equal(queue_of(w, 500), queue_of(w, 400));
+    end(w);
+}
+
+/* Each epoch's workers put into a queue of their own. */
+static void test_a_queue_each(void **state)
+{
+    struct world *w = begin();
+    for (uint32_t i = 0; i < 3; i++) {
+        int64_t t = (int64_t)i * 200 * MS;
+        worker(w, t + 10 * MS, WORKER + 100 * i);
+        awaited_at(w, t + 30 * MS, WORKER + 100 * i, 7 + i);
+        awaited_at(w, t + 80 * MS, WORKER + 100 * i, 7 + i);
+        assert_int_equal(queue_of(w, WORKER + 100 * i), i);
+        ended(&w->threads, t + 150 * MS, WORKER + 100 * i, WORKER + 100 * i);
+    }
     end(w);
 }
 
@@ -342,6 +447,10 @@ int main(void)
         cmocka_unit_test(test_started_anew),
         cmocka_unit_test(test_known_ahead),
         cmocka_unit_test(test_one_each),
+        cmocka_unit_test(test_two_queues),
+        cmocka_unit_test(test_zipped_queues),
+        cmocka_unit_test(test_a_quick_loader),
+        cmocka_unit_test(test_a_queue_each),
         cmocka_unit_test(test_forgotten),
         cmocka_unit_test(test_a_helper_that_is_started),
         cmocka_unit_test(test_a_fork_server),

@@ -270,6 +270,98 @@ static void what_came_later_is_not_taken_first(void **state)
     end(w);
 }
 
+/* The trainer zips two loaders: each step takes a batch of the one, then one of the other, and waits for
+ * both. */
+static void zipped(struct threads *t, struct steps *s, int count)
+{
+    for (int64_t at = 0; at < count * 100 * MS; at += 100 * MS) {
+        int64_t put = at + 60 * MS, got = put + 200 * US, other = at + 100 * MS;
+        struct event_wait one = a_wait(TRAINER, TRAINER, TARGET_PIPE, at + 30 * MS, got);
+        struct event_wait two = a_wait(TRAINER, TRAINER, TARGET_PIPE, got + MS, other + 200 * US);
+        reads(t, WORKER, WORKER, at + 5 * MS, put - 5 * MS);
+        reads(t, OTHER, OTHER, at + 5 * MS, other - 5 * MS);
+        woken(t, FEEDER, WORKER, TARGET_FUTEX, at + 3 * MS, put, WORKER, WORKER);
+        woken(t, OTHER_FEEDER, OTHER, TARGET_FUTEX, at + 3 * MS, other, OTHER, OTHER);
+        one.waker_tid = FEEDER;
+        one.waker_tgid = WORKER;
+        one.channel = 7;
+        two.waker_tid = OTHER_FEEDER;
+        two.waker_tgid = OTHER;
+        two.channel = 9;
+        push(t, one);
+        push(t, two);
+        launched(s, other + MS);
+    }
+}
+
+/* Both batches of a step were awaited, each for its own time. */
+static void both_of_zipped_loaders_are_awaited(void **state)
+{
+    struct world *w = begin();
+    struct replay_step step;
+    struct replay_delivery d;
+    int waited[2] = {0};
+    (void)state;
+    started(&w->threads, 0, OTHER, OTHER, TRAINER);
+    started(&w->threads, 0, OTHER_FEEDER, OTHER, TRAINER);
+    zipped(&w->threads, w->steps, 10);
+    steps_advance(w->steps, 1100 * MS);
+    for (uint64_t i = 0; replay_log_step(w->log, 0, i, &step); i++) {
+        if (step.delivery == REPLAY_NONE || step.t1 - step.t0 < 10 * MS)
+            continue;
+        assert_true(replay_log_delivery(w->log, 0, step.delivery, &d));
+        assert_true(d.queue < 2);
+        waited[d.queue]++;
+        assert_in_range(step.t1 - step.t0, d.queue ? 37 * MS : 29 * MS,
+                        d.queue ? 41 * MS : 31 * MS);
+    }
+    assert_true(waited[0] >= 8 && waited[1] >= 8);
+    end(w);
+}
+
+/* The trainer zips a slow loader with a quick one, whose batch is always there: it only fetches what that
+ * holds, from the sharer. */
+static void zipped_with_a_quick_one(struct threads *t, struct steps *s, int count)
+{
+    for (int64_t at = 0; at < count * 100 * MS; at += 100 * MS) {
+        int64_t put = at + 100 * MS, got = put + 200 * US, early = at + 20 * MS;
+        reads(t, OTHER, OTHER, at + 5 * MS, early - MS);
+        woken(t, OTHER_FEEDER, OTHER, TARGET_FUTEX, at + 3 * MS, early, OTHER, OTHER);
+        reads(t, WORKER, WORKER, at + 5 * MS, put - 5 * MS);
+        woken(t, FEEDER, WORKER, TARGET_FUTEX, at + 3 * MS, put, WORKER, WORKER);
+        woken(t, TRAINER, TRAINER, TARGET_PIPE, at + 50 * MS, got, FEEDER, WORKER);
+        woken(t, OTHER_SHARER, OTHER, TARGET_PIPE, at + 4 * MS, got + 100 * US, TRAINER, TRAINER);
+        woken(t, TRAINER, TRAINER, TARGET_PIPE, got + 100 * US, got + 200 * US, OTHER_SHARER,
+              OTHER);
+        launched(s, got + MS);
+    }
+}
+
+/* What was there before the trainer began to wait is not what it waited for. */
+static void what_was_there_was_not_awaited(void **state)
+{
+    struct world *w = begin();
+    struct replay_step step;
+    struct replay_delivery d;
+    int waited = 0, there = 0;
+    (void)state;
+    started(&w->threads, 0, OTHER, OTHER, TRAINER);
+    started(&w->threads, 0, OTHER_FEEDER, OTHER, TRAINER);
+    started(&w->threads, 0, OTHER_SHARER, OTHER, TRAINER);
+    zipped_with_a_quick_one(&w->threads, w->steps, 10);
+    steps_advance(w->steps, 1100 * MS);
+    for (uint64_t i = 0; replay_log_step(w->log, 0, i, &step); i++) {
+        if (step.delivery == REPLAY_NONE)
+            continue;
+        assert_true(replay_log_delivery(w->log, 0, step.delivery, &d));
+        bool slow = d.end_ns % (100 * MS) == 0;
+        waited += slow && step.t1 - step.t0 > 49 * MS;
+        there += !slow && step.t1 - step.t0 < MS;
+    }
+    assert_true(waited >= 8 && there >= 8);
+    end(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +370,8 @@ int main(void)
         cmocka_unit_test(what_a_child_did_is_told),
         cmocka_unit_test(a_batch_that_another_one_woke_for_was_awaited),
         cmocka_unit_test(what_came_later_is_not_taken_first),
+        cmocka_unit_test(both_of_zipped_loaders_are_awaited),
+        cmocka_unit_test(what_was_there_was_not_awaited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
