@@ -16,9 +16,12 @@
 /* Shorter gaps are not searched for children being made. */
 #define FORK_GAP_NS (1 * NS_PER_MS)
 
-/* Deliveries that belong together: from all children, or from one thread of this process. */
+/* Deliveries that belong together: from the children that put into one channel, or from one thread of this
+ * process. */
 struct group {
     uint32_t key;        /* 0: children; else the waking thread */
+    uint64_t channel;    /* of children: 0 not known */
+    int64_t since;       /* when the first wait began */
     int64_t ns;          /* summed waits */
     uint32_t tgid;       /* of the last delivery ... */
     uint32_t tid;        /* ... its longest wait's waker */
@@ -55,25 +58,52 @@ static bool answers(const struct group *g, const struct event_wait *w)
            w->t_wake - g->last < ANSWER_REACH_NS;
 }
 
-static void add_to_group(struct explaining *x, const struct event_wait *w, int64_t ns)
+/* The channel on which a child handed something over; 0: this wake was none of that, as when it answers what
+ * was asked about it. */
+static uint64_t channel_of(const struct explaining *x, const struct event_wait *w)
+{
+    const struct thread *maker, *hop;
+    bool handed = w->waker_tgid != x->th->tgid && w->target == TARGET_PIPE &&
+                  threads_maker(x->threads, w->waker_tgid, &maker, &hop) &&
+                  hop->tid == w->waker_tid;
+    return handed ? w->channel : 0;
+}
+
+static struct group *group_of(struct explaining *x, const struct event_wait *w)
 {
     uint32_t key = w->waker_tgid == x->th->tgid ? w->waker_tid : 0;
-    struct group *g = NULL;
-    for (int i = 0; i < x->groups && !g; i++)
-        if (x->group[i].key == key)
-            g = &x->group[i];
-    if (!g) {
-        bool full = x->groups == GROUPS_MAX; /* the last place is then shared by all that follow */
-        int at = full ? GROUPS_MAX - 1 : x->groups++;
-        int64_t others = full ? x->group[at].ns : 0;
-        g = &x->group[at];
-        *g = (struct group){.key = key, .ns = others};
-    }
+    uint64_t channel = channel_of(x, w);
+    for (int i = x->groups; i-- > 0;)
+        if (x->group[i].key == key &&
+            (!channel || !x->group[i].channel || x->group[i].channel == channel))
+            return &x->group[i];
+    bool full = x->groups == GROUPS_MAX; /* the last place is then shared by all that follow */
+    int at = full ? GROUPS_MAX - 1 : x->groups++;
+    int64_t others = full ? x->group[at].ns : 0;
+    x->group[at] = (struct group){.key = key, .since = w->t_out, .ns = others};
+    return &x->group[at];
+}
+
+/* Did the process put something since the group was waited for? Else it was there: no wait was for that. */
+static bool put_since(const struct explaining *x, const struct group *g, const struct event_wait *w)
+{
+    const struct thread *maker, *hop;
+    return !threads_maker(x->threads, w->waker_tgid, &maker, &hop) || hop->tgid != w->waker_tgid ||
+           hop->tid == w->waker_tid || turn_next(maker, hop, g->since) <= w->t_wake;
+}
+
+static void add_to_group(struct explaining *x, const struct event_wait *w, int64_t ns)
+{
+    struct group *g = group_of(x, w);
+    uint32_t key = g->key;
     g->ns += ns;
     if (!key && answers(g, w)) {
         g->last = w->t_wake;
         return;
     }
+    g->channel = g->channel ? g->channel : channel_of(x, w);
+    if (!key && g->tgid && g->tgid != w->waker_tgid && !put_since(x, g, w))
+        return;
     struct wake before = {.t = g->last, .waited_ns = g->longest};
     struct wake now = {
         .t = w->t_wake, .waited_ns = w->t_wake - w->t_out, .tid = w->tid, .tgid = w->tgid};

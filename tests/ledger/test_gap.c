@@ -185,6 +185,70 @@ static void who_answers_made_nothing(void **state)
     assert_true(shares_of(&s, CAUSE_STORAGE) > 90 * MS);
 }
 
+/* A worker with the thread of its queue, whose batch is put at t: it has read since its last, or computed. */
+static void batch(uint32_t tid, int64_t last, int64_t t_put, bool read)
+{
+    if (read)
+        reads(&t, tid, tid, last, t_put - MS);
+    woken(&t, tid + 1, tid, TARGET_FUTEX, last + MS, t_put, tid, tid);
+}
+
+/* The trainer gets at t what it has waited for since t_out, on that channel. */
+static void got(uint32_t tid, uint64_t channel, int64_t t_out, int64_t at)
+{
+    struct event_wait w = a_wait(TRAINER, TRAINER, TARGET_PIPE, t_out, at);
+    w.waker_tid = tid + 1;
+    w.waker_tgid = tid;
+    w.channel = channel;
+    push(&t, w);
+}
+
+static void two_workers(void)
+{
+    for (uint32_t tid = WORKER; tid <= OTHER; tid += OTHER - WORKER)
+        for (uint32_t i = 0; i < 3; i++)
+            started(&t, 0, tid + i, tid, TRAINER);
+    batch(WORKER, 1 * MS, 100 * MS, true);
+    batch(OTHER, 1 * MS, 100 * MS, false);
+    got(WORKER, 7, 90 * MS, 101 * MS);
+    struct gap g = a_gap(90 * MS, 103 * MS, 102 * MS, 103 * MS);
+    explained(&g); /* who makes them is known by now */
+    got(OTHER, 9, 104 * MS, 105 * MS);
+    g = a_gap(104 * MS, 107 * MS, 106 * MS, 107 * MS);
+    explained(&g);
+}
+
+/* Two loaders are zipped, and a batch of each is waited for: each takes its own wait. */
+static void each_loader_takes_its_wait(void **state)
+{
+    (void)state;
+    two_workers();
+    batch(WORKER, 102 * MS, 140 * MS, true);
+    got(WORKER, 7, 120 * MS, 140 * MS);
+    batch(OTHER, 106 * MS, 150 * MS, false);
+    got(OTHER, 9, 140 * MS, 150 * MS);
+    struct gap g = a_gap(120 * MS, 151 * MS, 150 * MS, 151 * MS);
+    struct shares s = explained(&g);
+    assert_in_range(shares_of(&s, CAUSE_STORAGE), 14 * MS, 20 * MS);
+    assert_in_range(shares_of(&s, CAUSE_PREPARE), 10 * MS, 16 * MS);
+}
+
+/* One of the other loader was there long before; only what it holds is fetched, after the wait. */
+static void what_was_there_takes_no_wait(void **state)
+{
+    (void)state;
+    two_workers();
+    batch(OTHER, 105 * MS, 111 * MS, false);
+    batch(WORKER, 102 * MS, 140 * MS, true);
+    got(WORKER, 7, 120 * MS, 140 * MS);
+    woken(&t, OTHER + 2, OTHER, TARGET_PIPE, 112 * MS, 141 * MS, TRAINER, TRAINER);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 141 * MS, 142 * MS, OTHER + 2, OTHER);
+    struct gap g = a_gap(120 * MS, 151 * MS, 150 * MS, 151 * MS);
+    struct shares s = explained(&g);
+    assert_in_range(shares_of(&s, CAUSE_STORAGE), 14 * MS, 21 * MS);
+    assert_in_range(shares_of(&s, CAUSE_PREPARE), 0, 7 * MS);
+}
+
 /* The same with threads of the process as workers. */
 static void threads_are_one_loader(void **state)
 {
@@ -646,6 +710,8 @@ int main(void)
         T(a_process_that_is_awaited),
         T(a_process_like_others),
         T(a_lock_that_no_process_can_end),
+        T(each_loader_takes_its_wait),
+        T(what_was_there_takes_no_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
