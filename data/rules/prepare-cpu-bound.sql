@@ -19,7 +19,8 @@ SELECT c.seconds AS "waited [s]",
        CASE WHEN EXISTS (SELECT 1 FROM more_workers)
             THEN '; some cores are idle: add workers first' ELSE '' END AS "_workers",
        CASE WHEN p.cause = 'prepare' AND p.relative >= 0.33 AND coalesce(j.in_main, 0) = 0
-                 AND NOT EXISTS (SELECT 1 FROM more_workers m WHERE m.first)
+                 AND NOT EXISTS (SELECT 1 FROM more_workers m WHERE m.first AND NOT EXISTS
+                     (SELECT 1 FROM fact WHERE kind = 'loader' AND name = 'part' AND number < 0.75))
             THEN 'warning' ELSE 'info' END AS "severity",
        c.share * run.seconds AS "gain_seconds"
 FROM cause c, run, job j LEFT JOIN pipeline p ON p.place = 1

@@ -22,7 +22,8 @@ SELECT s.resource AS "resource",
             THEN '; until then more loader workers hide a part of it' ELSE '' END AS "_workers",
        -- Where workers are the cheaper cure, loader-few-workers speaks.
        CASE WHEN p.cause = 'storage' AND p.relative >= 0.33 AND coalesce(j.in_main, 0) = 0
-                 AND NOT EXISTS (SELECT 1 FROM more_workers m WHERE m.first)
+                 AND NOT EXISTS (SELECT 1 FROM more_workers m WHERE m.first AND NOT EXISTS
+                     (SELECT 1 FROM fact WHERE kind = 'loader' AND name = 'part' AND number < 0.75))
             THEN 'warning' ELSE 'info' END AS "severity",
        t.share * run.seconds AS "gain_seconds"
 FROM (SELECT sum(seconds) AS seconds, sum(share) AS share FROM storage

@@ -33,7 +33,7 @@ void price_free(struct price_log *log);
 int price_learn(struct price_log *log, struct recording *db, struct error *e);
 
 /* Facts that the deliveries tell; returns how many, at most PRICE_FACTS. */
-#define PRICE_FACTS 4
+#define PRICE_FACTS 6
 size_t price_facts(const struct price_log *log, struct rule_fact facts[PRICE_FACTS]);
 
 /* Prices and sorts the findings: first what saves most alone, then what saves most beside those

@@ -249,21 +249,38 @@ static struct makers look_at(const struct price_log *p)
     return m;
 }
 
+/* Several loaders: advice is about the one that was waited for longest. */
+static size_t several_loaders(const struct price_log *log, const struct replay_learnt *learnt,
+                              struct rule_fact *facts)
+{
+    struct replay_consumer_info info;
+    size_t n = 0;
+    facts[n++] = (struct rule_fact){"loader", "loaders", learnt->loaders, "count", FACT_IF_ABSENT};
+    facts[n++] = (struct rule_fact){"loader", "part", learnt->part, "1", FACT_IF_ABSENT};
+    if (replay_consumer_info(log->log, 0, &info) && !info.dropped_steps)
+        facts[n++] =
+            (struct rule_fact){"loader", "restarts", learnt->restarts, "count", FACT_INSTEAD};
+    return n;
+}
+
 size_t price_facts(const struct price_log *log, struct rule_fact facts[PRICE_FACTS])
 {
-    struct replay_learnt learnt;
+    struct replay_learnt learnt = {.loaders = 0};
     size_t n = 0;
     if (!log)
         return 0;
     struct makers m = look_at(log);
     bool in_main = m.reading * 2 > m.steps && m.deliveries * MAKES_LITTLE < m.steps;
+    bool known = !in_main && log->replay && replay_learnt(log->replay, 0, &learnt);
+    uint32_t workers = learnt.loaders > 1 && learnt.workers ? learnt.workers : m.workers;
     if (in_main)
-        facts[n++] = (struct rule_fact){"loader", "in_main", 1, "1", false};
-    else if (m.workers)
-        facts[n++] = (struct rule_fact){"loader", "workers", m.workers, "count", true};
-    if (!in_main && log->replay && replay_learnt(log->replay, 0, &learnt) && learnt.workers &&
-        learnt.depth && !learnt.depth_bound)
-        facts[n++] = (struct rule_fact){"loader", "depth", learnt.depth, "count", false};
+        facts[n++] = (struct rule_fact){"loader", "in_main", 1, "1", FACT_IF_ABSENT};
+    else if (workers)
+        facts[n++] = (struct rule_fact){"loader", "workers", workers, "count", FACT_AT_MOST};
+    if (known && learnt.workers && learnt.depth && !learnt.depth_bound)
+        facts[n++] = (struct rule_fact){"loader", "depth", learnt.depth, "count", FACT_IF_ABSENT};
+    if (learnt.loaders > 1)
+        n += several_loaders(log, &learnt, facts + n);
     return n;
 }
 

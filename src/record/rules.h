@@ -47,13 +47,18 @@ int rules_run_one(struct recording *db, const struct rule *rule, struct report *
 /*
  * Once, before rules_run: makes the stable names (ledger, cause, fact ...) tables in memory,
  * so that many rules read them quickly. `more` are facts that the recorded deliveries tell;
- * each counts only where the recording has no fact of that name, or a larger one and `at_most`.
+ * each counts as `counts` says.
  */
+enum rule_fact_counts {
+    FACT_IF_ABSENT, /* where the recording has none of that name */
+    FACT_AT_MOST,   /* ... or a larger one */
+    FACT_INSTEAD    /* whatever it has */
+};
 struct rule_fact {
     const char *kind, *name;
     double number;
     const char *unit;
-    bool at_most;
+    enum rule_fact_counts counts;
 };
 int rules_prepare(struct recording *db, const struct rule_fact *more, size_t count,
                   struct error *e);

@@ -40,7 +40,8 @@ static int add_fact(sqlite3_stmt *s, const struct rule_fact *f)
     sqlite3_bind_text(s, 2, f->name, -1, SQLITE_STATIC);
     sqlite3_bind_double(s, 3, f->number);
     sqlite3_bind_text(s, 4, f->unit, -1, SQLITE_STATIC);
-    sqlite3_bind_int(s, 5, f->at_most);
+    sqlite3_bind_int(s, 5, f->counts == FACT_AT_MOST);
+    sqlite3_bind_int(s, 6, f->counts == FACT_INSTEAD);
     return sqlite3_step(s) == SQLITE_DONE ? SQLITE_OK : SQLITE_ERROR;
 }
 
@@ -52,12 +53,13 @@ static int copy_facts(struct recording *db, const struct rule_fact *more, size_t
                           "CREATE UNIQUE INDEX temp.fact_key ON fact (kind, subject, name)",
                           NULL, NULL, NULL);
     if (!rc)
-        rc = sqlite3_prepare_v2(db->db,
-                                "INSERT OR REPLACE INTO temp.fact "
-                                "SELECT ?1, '', ?2, NULL, ?3, ?4, 'replay' "
-                                "WHERE NOT EXISTS (SELECT 1 FROM main.fact WHERE kind = ?1 "
-                                "AND subject = '' AND name = ?2 AND NOT (?5 AND number > ?3))",
-                                -1, &s, NULL);
+        rc =
+            sqlite3_prepare_v2(db->db,
+                               "INSERT OR REPLACE INTO temp.fact "
+                               "SELECT ?1, '', ?2, NULL, ?3, ?4, 'replay' "
+                               "WHERE NOT EXISTS (SELECT 1 FROM main.fact WHERE kind = ?1 "
+                               "AND subject = '' AND name = ?2 AND NOT (?6 OR ?5 AND number > ?3))",
+                               -1, &s, NULL);
     for (size_t i = 0; i < count && !rc; i++)
         rc = add_fact(s, &more[i]);
     return rc;

@@ -279,6 +279,59 @@ static void test_workers_counted(void **state)
     report_clear(&r);
 }
 
+/* Four workers make batches for training as fast as they are taken; then one makes those for validation,
+ * each of which is waited for. */
+static void two_loaders(struct replay_log *log)
+{
+    int c = replay_consumer(log, 4711, 0);
+    int64_t at = SAMPLE_T0 + MAKE, val = at + STEPS / 2 * KERNEL;
+    for (int i = 0; i < STEPS; i++) {
+        bool train = i < STEPS / 2;
+        int64_t end = train ? SAMPLE_T0 + MAKE * (i / 4 + 1) : val + MAKE * (i - STEPS / 2 + 1);
+        if (train && end > at)
+            end = at;
+        struct replay_delivery d = {.start_ns = end - MAKE,
+                                    .end_ns = end,
+                                    .worker = train ? (uint32_t)i % 4 : 4,
+                                    .queue = !train,
+                                    .startup = i == STEPS / 2};
+        replay_delivery_add(&d, CAUSE_STORAGE, 1, READ);
+        replay_delivery_add(&d, CAUSE_PREPARE, 0, DECODE);
+        struct replay_step s = {
+            .t0 = at, .t1 = end > at ? end : at, .delivery = replay_push_delivery(log, c, &d)};
+        at = s.end_ns = s.t1 + KERNEL;
+        replay_step_add(&s, REPLAY_DEVICE, CAUSE_NONE, 0, KERNEL);
+        replay_step_add(&s, REPLAY_SYNC, CAUSE_NONE, 0, KERNEL);
+        assert_true(replay_push_step(log, c, &s));
+    }
+}
+
+/* Advice is about the loader that was waited for, and so is what it promises. */
+static void test_the_loader_that_is_waited_for(void **state)
+{
+    struct record *w;
+    struct report r;
+    const struct fact facts[] = {
+        {"loader", "", "workers", NULL, 5, "count", "wait chain"},
+        {"loader", "", "restarts", NULL, 1, "count", "wait chain"},
+        {"job", "", "cores_spare", NULL, 6, "count", "/proc"},
+        {"storage", "https://store/data", "in_flight", NULL, 0.75, "count", "wait chain"},
+        {"storage", "https://store/data", "mean_read_ms", NULL, 12, "ms", "wait chain"},
+    };
+    record_run(two_loaders, (KERNEL + MAKE) / 2, 3750 * NS_PER_US, &w);
+    put_facts(w, facts, sizeof(facts) / sizeof(facts[0]));
+    put_row(w, STATE_WAIT, CAUSE_STARTUP, 0, NS_PER_S);
+    read_it(w, &r);
+    assert_string_equal(r.findings[0].id, "loader-few-workers");
+    assert_non_null(strstr(r.findings[0].fix, "from 1 to"));
+    assert_non_null(strstr(r.findings[0].fix, "job's 2 loaders"));
+    assert_false(r.findings[0].gain_bounded);
+    assert_in_range(r.findings[0].gain_seconds * 1000, 1500, 2500); /* 250 steps of 10 ms */
+    for (size_t i = 0; i < r.finding_count; i++)
+        assert_string_not_equal(r.findings[i].id, "loader-worker-restart");
+    report_clear(&r);
+}
+
 static bool found(const struct report *r, const char *id)
 {
     bool there = false;
@@ -439,6 +492,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_workers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stray_maker, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_workers_counted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_loader_that_is_waited_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_knob_that_turns_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_chunk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pinned, set_up, tear_down),
