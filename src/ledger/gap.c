@@ -87,9 +87,11 @@ static struct group *group_of(struct explaining *x, const struct event_wait *w)
 /* Did the process put something since the group was waited for? Else it was there: no wait was for that. */
 static bool put_since(const struct explaining *x, const struct group *g, const struct event_wait *w)
 {
-    const struct thread *maker, *hop;
-    return !threads_maker(x->threads, w->waker_tgid, &maker, &hop) || hop->tgid != w->waker_tgid ||
-           hop->tid == w->waker_tid || turn_next(maker, hop, g->since) <= w->t_wake;
+    const struct thread *maker, *hop, *by = threads_find(x->threads, w->waker_tid);
+    bool itself =
+        threads_maker(x->threads, w->waker_tgid, &maker, &hop) && (by == maker || by == hop);
+    return !by || itself || !answer_maker(x->threads, by, &maker, &hop) ||
+           hop->tgid != w->waker_tgid || turn_next(maker, hop, g->since) <= w->t_wake;
 }
 
 static void add_to_group(struct explaining *x, const struct event_wait *w, int64_t ns)
