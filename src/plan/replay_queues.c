@@ -14,6 +14,7 @@
 
 #define BEGINNING 2 /* deliveries of each worker: in fewer some may have made none */
 #define ALIKE 4     /* the numbers of deliveries differ by less than one in so many */
+#define MISSED 2    /* deliveries of each worker that a log may miss at the end of an epoch */
 
 /* What came out of a queue. */
 struct queue {
@@ -144,7 +145,8 @@ static bool goes_on(const struct loader *l, const struct queue *q, bool last)
     uint32_t more = l->made > q->made ? l->made : q->made;
     if (begun && q->workers < l->workers && q->made < BEGINNING * l->workers)
         return true; /* not all of its workers had delivered yet */
-    return l->workers == q->workers && (begun || distance(l->made, q->made) * ALIKE <= more);
+    uint32_t off = distance(l->made, q->made);
+    return l->workers == q->workers && (begun || off * ALIKE <= more || off <= MISSED * q->workers);
 }
 
 /* Of several the one with the nearest number of deliveries, then the one that has rested longest. */

@@ -458,6 +458,52 @@ static void test_loaders_learnt_late(void **state)
     }
 }
 
+#define SHORT_EPOCH 12
+
+/* The log, but the last four deliveries of every other epoch are missing. */
+static struct replay_log *cut_epochs(const struct replay_log *in)
+{
+    struct replay_log *out = replay_log_new(0);
+    uint64_t serial[1024];
+    uint32_t made[1024] = {0};
+    struct replay_delivery d;
+    struct replay_step s;
+    assert_int_equal(replay_consumer(out, 1, 0), 0);
+    for (uint64_t i = 0; replay_log_delivery(in, 0, i, &d); i++) {
+        bool missing = d.queue % 2 && made[d.queue]++ >= SHORT_EPOCH - 4;
+        serial[i] = missing ? REPLAY_NONE : replay_push_delivery(out, 0, &d);
+    }
+    for (uint64_t i = 0; replay_log_step(in, 0, i, &s); i++) {
+        if (s.delivery != REPLAY_NONE)
+            s.delivery = serial[s.delivery];
+        assert_true(replay_push_step(out, 0, &s));
+    }
+    return out;
+}
+
+/* A loader of short epochs is one, though its epochs seem to have more and fewer batches. */
+static void test_short_epochs(void **state)
+{
+    struct model_config c = one_loader(1);
+    struct replay_log *log = replay_log_new(0);
+    struct replay_learnt learnt;
+    struct error e;
+    c.workers = c.prefetch = 2;
+    c.epoch_items = SHORT_EPOCH;
+    c.items = 20 * SHORT_EPOCH;
+    c.persistent = false;
+    model_run(&c, log, NULL, NULL);
+    struct replay_log *cut = cut_epochs(log);
+    struct replay *r = replay_new(cut, NULL, &e);
+    assert_non_null(r);
+    assert_true(replay_learnt(r, 0, &learnt));
+    assert_int_equal(learnt.loaders, 1);
+    assert_int_equal(learnt.restarts, 19);
+    replay_free(r);
+    replay_log_free(cut);
+    replay_log_free(log);
+}
+
 /* Neighbours take cores at random moments: what is left of them is only known on average. */
 static void test_neighbours(void **state)
 {
@@ -541,6 +587,7 @@ int main(void)
         cmocka_unit_test(test_promises),
         cmocka_unit_test(test_two_loaders),
         cmocka_unit_test(test_loaders_learnt_late),
+        cmocka_unit_test(test_short_epochs),
         cmocka_unit_test(test_neighbours),
         cmocka_unit_test(test_no_workers),
     };
