@@ -188,15 +188,17 @@ static void cut_at_syncs(struct steps *s, const struct thread *th, int64_t until
 #define FETCH_WAITS 4096
 
 /* After one of f.by's a batch of m's was taken: another loader's; or one that was there before the thread
- * began to wait, so that what woke it was awaited and not put aside. */
+ * began to wait, so that what woke it was awaited and not put aside. A worker that has ended by then woke it by
+ * ending: those of the next epoch are awaited from then on. */
 static bool is_another_take(const struct steps *s, const struct fetch *f, const struct made_by *m,
                             bool fresh, const struct event_wait *w)
 {
     const struct thread *hop = threads_find(s->threads, m->hop);
     bool told = hop && hop->tgid == m->key;
-    return m->outlet != f->by->outlet ||
-           (told && f->fresh && !fresh &&
-            !makers_put_between(&s->makers, m, f->first->t_out, w->t_in));
+    if (m->outlet != f->by->outlet)
+        return makers_exit(&s->makers, f->by) > w->t_in;
+    return told && f->fresh && !fresh &&
+           !makers_put_between(&s->makers, m, f->first->t_out, w->t_in);
 }
 
 static struct fetch fetch_from(struct steps *s, const struct thread *th, size_t i)

@@ -362,6 +362,44 @@ static void what_was_there_was_not_awaited(void **state)
     end(w);
 }
 
+/* The trainer waits for it on the pipe of its loader. */
+static void awaits(struct threads *t, uint32_t tid, uint64_t pipe, int64_t t_out, int64_t got)
+{
+    struct event_wait w = a_wait(TRAINER, TRAINER, TARGET_PIPE, t_out, got);
+    w.waker_tid = tid + 1;
+    w.waker_tgid = tid;
+    w.channel = pipe;
+    reads(t, tid, tid, got - 90 * MS, got - 5 * MS);
+    woken(t, tid + 1, tid, TARGET_FUTEX, got - 95 * MS, got - 200 * US, tid, tid);
+    push(t, w);
+}
+
+/* A worker that ends wakes the trainer once more; then the next epoch's are made, and awaited. */
+static void workers_that_end_hand_nothing_over(void **state)
+{
+    struct world *w = begin();
+    struct replay_step step;
+    bool found = false;
+    (void)state;
+    for (int64_t at = 100 * MS; at < 400 * MS; at += 100 * MS) {
+        awaits(&w->threads, WORKER, 7, at - 40 * MS, at);
+        launched(w->steps, at + MS);
+    }
+    woken(&w->threads, TRAINER, TRAINER, TARGET_PIPE, 340 * MS, 350 * MS, FEEDER, WORKER);
+    ended(&w->threads, 351 * MS, FEEDER, WORKER);
+    ended(&w->threads, 351 * MS, WORKER, WORKER);
+    started(&w->threads, 355 * MS, OTHER, OTHER, TRAINER);
+    started(&w->threads, 356 * MS, OTHER_FEEDER, OTHER, TRAINER);
+    awaits(&w->threads, OTHER, 9, 360 * MS, 460 * MS);
+    launched(w->steps, 461 * MS);
+    steps_advance(w->steps, 600 * MS);
+    steps_finish(w->steps, 600 * MS);
+    for (uint64_t i = 0; replay_log_step(w->log, 0, i, &step); i++)
+        found |= step.t0 == 340 * MS && step.t1 == 460 * MS;
+    assert_true(found);
+    end(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +410,7 @@ int main(void)
         cmocka_unit_test(what_came_later_is_not_taken_first),
         cmocka_unit_test(both_of_zipped_loaders_are_awaited),
         cmocka_unit_test(what_was_there_was_not_awaited),
+        cmocka_unit_test(workers_that_end_hand_nothing_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
