@@ -21,7 +21,6 @@
 struct group {
     uint32_t key;        /* 0: children; else the waking thread */
     uint64_t channel;    /* of children: 0 not known */
-    int64_t since;       /* when the first wait began */
     int64_t ns;          /* summed waits */
     uint32_t tgid;       /* of the last delivery ... */
     uint32_t tid;        /* ... its longest wait's waker */
@@ -80,18 +79,19 @@ static struct group *group_of(struct explaining *x, const struct event_wait *w)
     bool full = x->groups == GROUPS_MAX; /* the last place is then shared by all that follow */
     int at = full ? GROUPS_MAX - 1 : x->groups++;
     int64_t others = full ? x->group[at].ns : 0;
-    x->group[at] = (struct group){.key = key, .since = w->t_out, .ns = others};
+    x->group[at] = (struct group){.key = key, .ns = others};
     return &x->group[at];
 }
 
-/* Did the process put something since the group was waited for? Else it was there: no wait was for that. */
+/* Did the process put something just before the group's wait ended, or since? Else it was there, or in another
+ * loader's queue: no wait was for that. */
 static bool put_since(const struct explaining *x, const struct group *g, const struct event_wait *w)
 {
     const struct thread *maker, *hop, *by = threads_find(x->threads, w->waker_tid);
     bool itself =
         threads_maker(x->threads, w->waker_tgid, &maker, &hop) && (by == maker || by == hop);
     return !by || itself || !answer_maker(x->threads, by, &maker, &hop) ||
-           hop->tgid != w->waker_tgid || turn_next(maker, hop, g->since) <= w->t_wake;
+           hop->tgid != w->waker_tgid || turn_next(maker, hop, g->t - SEND_NS) <= w->t_wake;
 }
 
 static void add_to_group(struct explaining *x, const struct event_wait *w, int64_t ns)

@@ -21,8 +21,7 @@
 /* The workers of a loader are made one right after another: one that was made so many times as long before as
  * another was made after is another loader's. */
 #define FAR_TIMES 4
-/* A queue's thread sends what was put within this time; it may be late now and then. */
-#define SEND_NS (5 * NS_PER_MS)
+/* A queue's thread may be late now and then. */
 #define UNHEARD 3
 
 void makers_clear(struct makers *ms)

@@ -5,6 +5,7 @@
 #include "base/unit.h"
 #include "ledger/deliveries.h"
 #include "ledger/own_time.h"
+#include "ledger/turn.h"
 #include "ledger/walk.h"
 
 #include <stdlib.h>
@@ -109,7 +110,8 @@ struct fetch {
      * unpacking, the thread's own time */
     const struct event_wait *handed;
     struct made_by *by; /* of the last delivery; NULL: none came from a loader */
-    bool fresh;         /* a newest delivery woke the thread */
+    bool fresh;         /* a newest delivery woke the thread ... */
+    int64_t woke;       /* ... the last one then */
     bool aside;         /* others woke it before, and were put aside */
     size_t end;         /* index of the first wait that is not of it */
 };
@@ -187,9 +189,9 @@ static void cut_at_syncs(struct steps *s, const struct thread *th, int64_t until
 /* at most: a thread that waits all the time would be looked through for ever */
 #define FETCH_WAITS 4096
 
-/* After one of f.by's a batch of m's was taken: another loader's; or one that was there before the thread
- * began to wait, so that what woke it was awaited and not put aside. A worker that has ended by then woke it by
- * ending: those of the next epoch are awaited from then on. */
+/* After one of f.by's a batch of m's was taken: another loader's; or one that would have woken the thread had
+ * it come in the queue that this waited on, so that what did wake it was awaited and not put aside. A worker
+ * that has ended by then woke it by ending: those of the next epoch are awaited from then on. */
 static bool is_another_take(const struct steps *s, const struct fetch *f, const struct made_by *m,
                             bool fresh, const struct event_wait *w)
 {
@@ -198,7 +200,7 @@ static bool is_another_take(const struct steps *s, const struct fetch *f, const 
     if (m->outlet != f->by->outlet)
         return makers_exit(&s->makers, f->by) > w->t_in;
     return told && f->fresh && !fresh &&
-           !makers_put_between(&s->makers, m, f->first->t_out, w->t_in);
+           !makers_put_between(&s->makers, m, f->woke - SEND_NS, w->t_in);
 }
 
 static struct fetch fetch_from(struct steps *s, const struct thread *th, size_t i)
@@ -222,6 +224,7 @@ static struct fetch fetch_from(struct steps *s, const struct thread *th, size_t 
         if (f.by != m)
             f.handed = v;
         f.aside |= f.by && f.by != m;
+        f.woke = fresh ? v->t_wake : f.woke;
         f.fresh |= fresh; /* also another's: what was awaited came meanwhile */
         f.by = m;
         f.last = v;

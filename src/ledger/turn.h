@@ -5,7 +5,11 @@
 #ifndef GPUFEED_LEDGER_TURN_H
 #define GPUFEED_LEDGER_TURN_H
 
+#include "base/unit.h"
 #include "ledger/thread.h"
+
+/* A queue's thread sends what was put within this time: who waits on that queue then is woken by it. */
+#define SEND_NS (5 * NS_PER_MS)
 
 struct turn {
     int64_t t0, t1;

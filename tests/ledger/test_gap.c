@@ -236,20 +236,32 @@ static void each_loader_takes_its_wait(void **state)
     assert_in_range(shares_of(&s, CAUSE_PREPARE), 10 * MS, 16 * MS);
 }
 
-/* One of the other loader was there long before; only what it holds is fetched, after the wait. */
-static void what_was_there_takes_no_wait(void **state)
+/* One of the other loader was put long before; only what it holds is fetched, after the wait. */
+static void put_long_before(int64_t put)
 {
-    (void)state;
     two_workers(false);
-    batch(OTHER, 105 * MS, 111 * MS, false);
+    batch(OTHER, 105 * MS, put, false);
     batch(WORKER, 102 * MS, 140 * MS, true);
     got(WORKER, 7, 120 * MS, 140 * MS);
-    woken(&t, OTHER + 2, OTHER, TARGET_PIPE, 112 * MS, 141 * MS, TRAINER, TRAINER);
+    woken(&t, OTHER + 2, OTHER, TARGET_PIPE, 106 * MS, 141 * MS, TRAINER, TRAINER);
     woken(&t, TRAINER, TRAINER, TARGET_PIPE, 141 * MS, 142 * MS, OTHER + 2, OTHER);
     struct gap g = a_gap(120 * MS, 151 * MS, 150 * MS, 151 * MS);
     struct shares s = explained(&g);
     assert_in_range(shares_of(&s, CAUSE_STORAGE), 14 * MS, 21 * MS);
     assert_in_range(shares_of(&s, CAUSE_PREPARE), 0, 7 * MS);
+}
+
+/* Before the trainer began to wait, or meanwhile: that would have woken it, had it come where it waited. */
+static void what_was_there_takes_no_wait(void **state)
+{
+    (void)state;
+    put_long_before(111 * MS);
+}
+
+static void what_did_not_wake_takes_no_wait(void **state)
+{
+    (void)state;
+    put_long_before(128 * MS);
 }
 
 /* The same with threads of the process as workers. */
@@ -715,6 +727,7 @@ int main(void)
         T(a_lock_that_no_process_can_end),
         T(each_loader_takes_its_wait),
         T(what_was_there_takes_no_wait),
+        T(what_did_not_wake_takes_no_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
