@@ -15,6 +15,7 @@
 #define BEGINNING 2 /* deliveries of each worker: in fewer some may have made none */
 #define ALIKE 4     /* the numbers of deliveries differ by less than one in so many */
 #define MISSED 2    /* deliveries of each worker that a log may miss at the end of an epoch */
+#define FEW 4       /* deliveries of a queue: too few to tell it */
 
 /* What came out of a queue. */
 struct queue {
@@ -52,19 +53,26 @@ static void look_at_all(struct queues *qs, const struct log_consumer *c)
         look_at(&qs->v[qs->of[i]], qs->of[i], &c->deliveries[i]);
 }
 
+/* Is delivery i of the worker that made `next` later, which was thought to put into another queue? */
+static bool same_life(const struct queues *qs, const struct log_consumer *c, size_t i, size_t next)
+{
+    const struct queue *q = &qs->v[qs->of[i]];
+    return q->last > qs->v[qs->of[next]].first || (q->made < FEW && !c->deliveries[next].startup);
+}
+
 /* A worker puts into one queue. Which one may have shown only after its first deliveries: while that which they
- * were thought to be in went on beside it. last: per worker, zeros. */
+ * were thought to be in went on beside it, or had few. last: per worker, zeros. */
 static void move_first_ones(struct queues *qs, const struct log_consumer *c, uint32_t *last)
 {
     for (size_t i = c->delivery_count; i-- > 0;) {
-        uint32_t *next = &last[c->deliveries[i].worker]; /* queue + 1 */
-        if (*next && qs->v[qs->of[i]].last > qs->v[*next - 1].first)
-            qs->of[i] = (uint16_t)(*next - 1);
-        *next = qs->of[i] + 1u;
+        uint32_t *next = &last[c->deliveries[i].worker]; /* delivery + 1 */
+        if (*next && same_life(qs, c, i, *next - 1))
+            qs->of[i] = qs->of[*next - 1];
+        *next = (uint32_t)i + 1;
     }
 }
 
-/* last: as above. */
+/* last: per worker, zeros. */
 static void count_workers(struct queues *qs, const struct log_consumer *c, uint32_t *last)
 {
     for (size_t i = 0; i < c->delivery_count; i++) {

@@ -458,6 +458,34 @@ static void test_loaders_learnt_late(void **state)
     }
 }
 
+/* A worker's first deliveries, before its queue had shown, are its own all the same. */
+static void test_queue_learnt_late(void **state)
+{
+    struct model_config c = one_loader(2);
+    struct replay_log *log = replay_log_new(0), *late = replay_log_new(0);
+    struct replay_learnt learnt;
+    struct replay_delivery d;
+    struct replay_step s;
+    struct error e;
+    c.workers = 1;
+    c.epoch_items = 0;
+    model_run(&c, log, NULL, NULL);
+    assert_int_equal(replay_consumer(late, 1, 0), 0);
+    for (uint64_t i = 0; replay_log_delivery(log, 0, i, &d); i++) {
+        d.queue = i >= 3;
+        assert_true(replay_push_delivery(late, 0, &d) == i);
+    }
+    for (uint64_t i = 0; replay_log_step(log, 0, i, &s); i++)
+        assert_true(replay_push_step(late, 0, &s));
+    struct replay *r = replay_new(late, NULL, &e);
+    assert_non_null(r);
+    assert_true(replay_learnt(r, 0, &learnt));
+    assert_int_equal(learnt.loaders, 1);
+    replay_free(r);
+    replay_log_free(late);
+    replay_log_free(log);
+}
+
 #define SHORT_EPOCH 12
 
 /* The log, but the last four deliveries of every other epoch are missing. */
@@ -587,6 +615,7 @@ int main(void)
         cmocka_unit_test(test_promises),
         cmocka_unit_test(test_two_loaders),
         cmocka_unit_test(test_loaders_learnt_late),
+        cmocka_unit_test(test_queue_learnt_late),
         cmocka_unit_test(test_short_epochs),
         cmocka_unit_test(test_neighbours),
         cmocka_unit_test(test_no_workers),
