@@ -91,7 +91,8 @@ static bool put_since(const struct explaining *x, const struct group *g, const s
     bool itself =
         threads_maker(x->threads, w->waker_tgid, &maker, &hop) && (by == maker || by == hop);
     return !by || itself || !answer_maker(x->threads, by, &maker, &hop) ||
-           hop->tgid != w->waker_tgid || turn_next(maker, hop, g->t - SEND_NS) <= w->t_wake;
+           hop->tgid != w->waker_tgid || turn_next(maker, hop, g->t - SEND_NS) <= w->t_wake ||
+           turn_sends(maker, hop, g->t - SEND_NS, w->t_wake) != INT64_MIN;
 }
 
 static void add_to_group(struct explaining *x, const struct event_wait *w, int64_t ns)

@@ -173,13 +173,22 @@ static void tell_apart(struct makers *ms, struct made_by *m)
     place_the_rest(ms);
 }
 
+/* Did its queue's thread send something of o's during the wait, long before that ended? */
+static bool sent_in_vain(const struct makers *ms, const struct made_by *o,
+                         const struct event_wait *w)
+{
+    const struct thread *x = threads_find(ms->threads, o->tid);
+    const struct thread *hop = threads_find(ms->threads, o->hop);
+    return x && hop && hop->tgid == x->tgid && turn_next(x, hop, w->t_out) <= w->t_wake - SEND_NS &&
+           turn_sends(x, hop, w->t_out, w->t_wake - SEND_NS) != INT64_MIN;
+}
+
 /* The thread waited on m's channel. */
 static void look_for_unheard(struct makers *ms, const struct made_by *m, const struct event_wait *w)
 {
     for (int i = 0; i < ms->count; i++) {
         struct made_by *o = ms->maker[i];
-        if (o == m || o->channel || o->outlet != m->outlet ||
-            !makers_put_between(ms, o, w->t_out, w->t_wake - SEND_NS))
+        if (o == m || o->channel || o->outlet != m->outlet || !sent_in_vain(ms, o, w))
             continue;
         if (++o->unheard == UNHEARD)
             tell_apart(ms, o);
@@ -409,7 +418,8 @@ bool makers_put_between(const struct makers *ms, const struct made_by *m, int64_
 {
     const struct thread *x = threads_find(ms->threads, m->tid);
     const struct thread *hop = threads_find(ms->threads, m->hop);
-    return x && hop && hop->tgid == x->tgid && turn_next(x, hop, t0) <= t1;
+    return x && hop && hop->tgid == x->tgid &&
+           (turn_next(x, hop, t0) <= t1 || turn_sends(x, hop, t0, t1) != INT64_MIN);
 }
 
 bool makers_in_order(const struct makers *ms)

@@ -76,7 +76,7 @@ struct made_by *makers_of_wake(struct makers *ms, const struct thread *th,
 void makers_find_siblings(struct makers *ms, const struct thread *th, int64_t now);
 /* When the maker ended; INT64_MAX: it lives. */
 int64_t makers_exit(const struct makers *ms, const struct made_by *m);
-/* Did m put something, for a thread of its own to hand over, after t0 and by t1? */
+/* Did m put something, or a thread of its own begin to hand it over, after t0 and by t1? */
 bool makers_put_between(const struct makers *ms, const struct made_by *m, int64_t t0, int64_t t1);
 /* Are deliveries taken in turn, one of each maker? Else they are in the order in which they came.
  */

@@ -328,6 +328,18 @@ int64_t turn_next(const struct thread *x, const struct thread *consumer, int64_t
     return INT64_MAX;
 }
 
+int64_t turn_sends(const struct thread *x, const struct thread *hop, int64_t t0, int64_t t1)
+{
+    for (size_t i = waits_after(&hop->waits, t1); i-- > hop->waits.first;) {
+        const struct event_wait *w = &hop->waits.item[i];
+        if (w->t_in <= t0)
+            break;
+        if (w->t_in <= t1 && w->waker_tid == x->tid && !(w->flags & WAIT_WAKER_IRQ))
+            return w->t_in;
+    }
+    return INT64_MIN;
+}
+
 bool turn_silent(const struct thread *x, const struct thread *const *chain, int depth,
                  int64_t after, int64_t before, struct turn *ret)
 {

@@ -40,6 +40,10 @@ bool turn_find(const struct thread *x, const struct thread *consumer,
 /* The end of x's next delivery to `consumer` after `t`; INT64_MAX: none is known. */
 int64_t turn_next(const struct thread *x, const struct thread *consumer, int64_t t);
 
+/* When `hop`, a thread of x's process, last got to what x had put for it to hand over, after t0 and by t1: it
+ * may want for a core. INT64_MIN: it did not. */
+int64_t turn_sends(const struct thread *x, const struct thread *hop, int64_t t0, int64_t t1);
+
 /*
  * A turn that ended between `after` and `before` without a wake: the consumer was busy, and what
  * shows is that x waited for work, got it, and waited for work again. false: there is none.

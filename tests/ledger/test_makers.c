@@ -235,6 +235,27 @@ static void test_a_quick_loader(void **state)
     end(w);
 }
 
+/* A queue's thread that wants for a core sends late: what was put long before wakes nobody, and tells
+ * nothing. */
+static void test_a_late_queue_thread(void **state)
+{
+    struct world *w = begin();
+    worker(w, 10 * MS, WORKER);
+    worker(w, 11 * MS, OTHER);
+    for (int64_t t = 50 * MS; t < 300 * MS; t += 50 * MS) {
+        struct event_wait late = a_wait(OTHER + 1, OTHER, TARGET_FUTEX, t - 20 * MS, t + 5 * MS);
+        late.waker_tid = late.waker_tgid = OTHER;
+        late.t_in = t + 22 * MS;
+        reads(&w->threads, OTHER, OTHER, t - 10 * MS, t + 5 * MS);
+        push(&w->threads, late);
+        awaited_at(w, t, WORKER, 7);
+        look(w, t + 30 * MS);
+    }
+    assert_int_equal(w->makers.count, 2);
+    assert_int_equal(queue_of(w, OTHER), queue_of(w, WORKER));
+    end(w);
+}
+
 /* Each epoch's workers put into a queue of their own. */
 static void test_a_queue_each(void **state)
 {
@@ -450,6 +471,7 @@ int main(void)
         cmocka_unit_test(test_two_queues),
         cmocka_unit_test(test_zipped_queues),
         cmocka_unit_test(test_a_quick_loader),
+        cmocka_unit_test(test_a_late_queue_thread),
         cmocka_unit_test(test_a_queue_each),
         cmocka_unit_test(test_forgotten),
         cmocka_unit_test(test_a_helper_that_is_started),
