@@ -368,11 +368,13 @@ static bool makes_workers(const struct makers *ms, const struct maker *m)
 /* A process that is no worker: it makes others, or only answers questions about what workers, which have a
  * thread that hands over, have made (the keeper of shared memory, with PyTorch's file_system strategy). */
 static bool only_serves(const struct makers *ms, const struct thread *x, uint32_t key,
-                        const struct maker *m)
+                        const struct event_wait *w, const struct maker *m)
 {
     if (known_maker(ms, key))
         return false;
-    bool answered = m->thread == x && m->idle_ns > 0 && m->t1 - m->t0 < ANSWER_NS;
+    bool soon = w->t_wake - w->t_out < ANSWER_NS || (m->idle_ns > 0 && m->t1 - m->t0 < ANSWER_NS);
+    bool answered = m->thread == x && x->tid == x->tgid &&
+                    (soon || !threads_made_for(ms->threads, x, m->hop->tgid));
     return (answered && hands_over_inside(ms)) || makes_workers(ms, m);
 }
 
@@ -396,7 +398,7 @@ struct made_by *makers_of_wake(struct makers *ms, const struct thread *th,
     uint32_t key = process ? k.maker.thread->tgid : x->tid;
     if (!is_loader(&parts, process) ||
         (process && (made_for_one(ms, key, t) || before_program(ms, key, t) ||
-                     only_serves(ms, x, key, &k.maker))) ||
+                     only_serves(ms, x, key, on ? on : w, &k.maker))) ||
         (!process && (ms->totals.processes || only_helped(ms, th, key, w, &k.maker))))
         return NULL;
     if (process && !ms->totals.processes)

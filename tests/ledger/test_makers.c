@@ -405,6 +405,15 @@ static void test_a_keeper_that_starts(void **state)
     woken(&w->threads, SERVER, SERVER, TARGET_POLL, 91 * MS, 92 * MS, TRAINER, TRAINER);
     woken(&w->threads, TRAINER, TRAINER, TARGET_PIPE, 92 * MS, 92 * MS + 100 * US, SERVER, SERVER);
     assert_false(is_maker(w));
+    woken(&w->threads, SERVER, SERVER, TARGET_POLL, 93 * MS, 94 * MS, TRAINER, TRAINER);
+    woken(&w->threads, SERVER, SERVER, TARGET_POLL, 95 * MS, 99 * MS, WORKER,
+          WORKER); /* also asks */
+    woken(&w->threads, TRAINER, TRAINER, TARGET_PIPE, 99 * MS + 800 * US, 99 * MS + 900 * US,
+          SERVER, SERVER);
+    assert_false(is_maker(w));
+    woken(&w->threads, SERVER, SERVER, TARGET_POLL, 100 * MS, 101 * MS, TRAINER, TRAINER);
+    woken(&w->threads, TRAINER, TRAINER, TARGET_PIPE, 101 * MS, 106 * MS, SERVER, SERVER);
+    assert_false(is_maker(w)); /* it had no core meanwhile */
     end(w);
 }
 
