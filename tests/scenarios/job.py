@@ -21,6 +21,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, default_collate, get_worker_info
 
 from cudadriver import Device
+from pinning import PinLog
 from truthlog import (MainLog, SendLog, ThreadClock, WorkerLog, minus, number_of,
                       process_birth_ns)
 
@@ -185,7 +186,7 @@ class Order:
 
 
 def make_loader(args, log):
-    extra = {"collate_fn": Collate(args)}
+    extra = {"collate_fn": Collate(args), "pin_memory": args.pin_thread}
     if args.workers:
         extra.update(worker_init_fn=Start(args), prefetch_factor=args.prefetch,
                      persistent_workers=args.persistent, multiprocessing_context=args.start,
@@ -285,6 +286,8 @@ class Trainer:
         global _log
         if not self.args.workers:
             _log = WorkerLog(None, None, None)
+        if self.args.pin_thread:
+            PinLog(self.args.truth)
         loader = make_loader(self.args, self.log)
         self.log.mark("setup")
         try:
@@ -325,6 +328,7 @@ def parse():
     p.add_argument("--prefetch", type=int, default=2)
     p.add_argument("--start", default="fork")
     p.add_argument("--persistent", action="store_true")
+    p.add_argument("--pin-thread", action="store_true", help="a thread copies batches to pinned memory")
     p.add_argument("--init-ms", type=float, default=0)
     p.add_argument("--kernel-ms", type=float, default=10)
     p.add_argument("--kernels", type=int, default=1, help="of a step")

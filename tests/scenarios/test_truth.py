@@ -55,6 +55,11 @@ class Making(unittest.TestCase):
         got = shares_ms(main, [batch(3, (5, 0, 0), (5, 5, 0), gap=(90, 1, 0))])
         self.assertEqual(got, {"storage": 5, "prepare": 5})
 
+    def test_pinning_is_prepare_too(self):
+        main = main_log([(26, 0, 0, "next", {"n": 0})])
+        got = shares_ms(main, [batch(0, (10, 0, 0), (5, 5, 0), pin=[90 * MS, 8 * MS, 3 * MS])])
+        self.assertEqual(got, {"storage": 10, "prepare": 13, "cpu-starved": 3})
+
     def test_short_gap_belongs_to_the_making(self):
         main = main_log([(12, 0, 0, "next", {"n": 3})])
         got = shares_ms(main, [batch(3, (5, 0, 0), (5, 5, 0), gap=(2, 2, 0))])

@@ -24,8 +24,9 @@ on it: since the worker made its previous batch, or since its last wait for work
 later; a first batch's making begins with the worker's birth. Within it: reading = storage
 (CPU time of reading too: the time to get bytes is what a person calls storage), ready to run
 without a core = cpu-starved, birth until ready for work = startup, the rest on a core = prepare,
-the rest off it = lock. A batch is delivered when it was sent: what the worker's queue thread did
-for that on a core is prepare too, and its lack of a core cpu-starved.
+the rest off it = lock. A batch is delivered when it was sent, and pinned where a thread of the
+loading process does that: what the worker's queue thread and the pinning one did for that on a core
+is prepare too, and their lack of a core cpu-starved.
 """
 import glob
 import json
@@ -41,20 +42,22 @@ def lines_of(path):
 
 
 def load(folder):
-    """(mains sorted by device, {path: [batch lines in order, "send" in them where it is known]})"""
-    mains, workers, sent = [], {}, {}
+    """(mains sorted by device, {path: [batch lines in order, with "send" and "pin" where known]})"""
+    mains, workers, handed = [], {}, {"send": {}, "pin": {}}
     for path in glob.glob(os.path.join(folder, "main-*.json")):
         with open(path, encoding="ascii") as f:
             mains.append(json.load(f))
-    for path in glob.glob(os.path.join(folder, "send-*.jsonl")):
-        for line in lines_of(path):
-            sent[line["pid"], line["n"]] = line
+    for part, lines in handed.items():
+        for path in glob.glob(os.path.join(folder, f"{part}-*.jsonl")):
+            for line in lines_of(path):
+                lines[line["pid"], line["n"]] = line
     for path in glob.glob(os.path.join(folder, "worker-*.jsonl")):
         workers[path] = sorted(lines_of(path), key=lambda b: b["t0"])
         for line in workers[path]:
-            send = sent.get((line["pid"], line["n"]))
-            if send:
-                line["send"], line["sent"] = send["send"], send["t1"]
+            for part, lines in handed.items():
+                by = lines.get((line["pid"], line["n"]))
+                if by:
+                    line[part], line["sent"] = by[part], by["t1"]
     return sorted(mains, key=lambda m: m["device"]), workers
 
 
@@ -72,9 +75,10 @@ def making(line):
     parts["lock"] = max(0, blocked(line["all"]) - blocked(line["read"]))
     parts["cpu-starved"] = delay
     parts["prepare"] = max(0, wall - delay - parts["storage"] - parts["lock"])
-    _, send_cpu, send_delay = line.get("send", (0, 0, 0))
-    parts["prepare"] += send_cpu
-    parts["cpu-starved"] += send_delay
+    for part in ("send", "pin"):
+        _, part_cpu, part_delay = line.get(part, (0, 0, 0))
+        parts["prepare"] += part_cpu
+        parts["cpu-starved"] += part_delay
     gap_wall, _, gap_delay = line["gap"]
     if blocked(line["gap"]) > IDLE_NS:
         return parts  # it had waited for work: the making began there

@@ -21,6 +21,9 @@ worker-TID.jsonl, one line per batch, written at once (workers may be killed):
 
 send-TID.jsonl, one line per batch, by the thread of the worker's queue that hands it over:
     {"pid", "n", "t1": it was sent, "send": [wall since the previous one was sent, cpu, delay of this thread in it]}
+
+pin-TID.jsonl, one line per batch, by the thread of the loading process that copies it into pinned memory:
+    {"pid", "n", "t1": it was copied, "pin": [wall since the previous one was, cpu, delay of this thread in it]}
 """
 import json
 import multiprocessing.queues
