@@ -156,10 +156,15 @@ static enum cause starting_cause(const struct explaining *x, const struct event_
 
 static int64_t last_fork(const struct explaining *x);
 
-/* Is what ended it a process that nobody has looked at yet, or could have been? */
-static bool by_new_process(const struct explaining *x, const struct event_wait *w)
+static bool child_ended(const struct explaining *x, const struct event_wait *w);
+
+/* Did a process start or end that nobody has looked at while it worked? One that was awaited and never seen
+ * may have done anything. */
+static bool of_a_start(const struct explaining *x, const struct event_wait *w)
 {
-    return w->target == TARGET_CHILD || (!(w->flags & WAIT_PRIVATE) && last_fork(x) > x->a);
+    if (w->target == TARGET_CHILD)
+        return x->starting || child_ended(x, w);
+    return !(w->flags & WAIT_PRIVATE) && last_fork(x) > x->a;
 }
 
 static void take_sampled(struct explaining *x, const struct event_wait *w, int64_t ns)
@@ -167,7 +172,7 @@ static void take_sampled(struct explaining *x, const struct event_wait *w, int64
     struct shares parts;
     shares_clear(&parts);
     crowd_share(&x->walk, w, &parts);
-    if (!parts.count && by_new_process(x, w))
+    if (!parts.count && of_a_start(x, w))
         shares_add(&parts, CAUSE_STARTUP, 0, 1);
     shares_add_scaled(x->out, &parts, ns);
 }

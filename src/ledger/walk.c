@@ -134,14 +134,11 @@ static bool awaits_child(const struct making *m, const struct piece *p)
     return (w->target == TARGET_CHILD || p->cause == CAUSE_NONE) && crowd_awaits_child(m->k, w);
 }
 
-/* Children that nobody saw: their end is that of something that started, and what they wrote unknown. */
+/* Children that nobody saw may have done anything. */
 static void take_children(struct making *m)
 {
-    int64_t ns = m->for_end + m->for_child;
-    if (!ns || crowd_children(m->k, m->x, ns, m->t0, m->t1, m->out))
-        return;
-    shares_add(m->out, CAUSE_STARTUP, 0, m->for_end);
-    shares_add(m->out, CAUSE_UNKNOWN, 0, m->for_child);
+    if (m->for_child && !crowd_children(m->k, m->x, m->for_child, m->t0, m->t1, m->out))
+        shares_add(m->out, CAUSE_UNKNOWN, 0, m->for_child);
 }
 
 /* One piece of what the thread that is composed did. */
@@ -158,7 +155,7 @@ static void take_piece(void *arg, const struct piece *p)
     }
     m->brief_starved += p->cause == CAUSE_CPU_STARVED ? brief : 0;
     if (awaits_child(m, p)) {
-        *(w->target == TARGET_CHILD ? &m->for_end : &m->for_child) += p->ns;
+        m->for_child += p->ns;
         return;
     }
     if (p->cause != CAUSE_NONE) {
@@ -270,7 +267,7 @@ static void compose(struct walk *k, const struct thread *x, int64_t t0, int64_t 
     m.t0 = t0;
     m.t1 = t1;
     m.cpu = m.brief_cpu = m.brief_starved = 0;
-    m.nobody = m.for_end = m.for_child = 0;
+    m.nobody = m.for_child = 0;
     m.nobody_cause = CAUSE_UNKNOWN;
     m.pools = 0;
     m.out = out;

@@ -642,8 +642,8 @@ static void a_process_that_is_awaited(void **state)
     assert_int_equal(s.count, 0);
     threads_find(&t, TRAINER)->first_launch = 0;
     push(&t, child);
-    s = explained(&g); /* nobody saw a process */
-    assert_int_equal(shares_of(&s, CAUSE_STARTUP), 100 * MS);
+    s = explained(&g); /* nobody saw a process: no guess */
+    assert_int_equal(shares_of(&s, CAUSE_UNKNOWN), 100 * MS);
     started(&t, 100 * MS, DECODER, DECODER, TRAINER);
     push(&t, a_wait(DECODER, DECODER, TARGET_WRITE, 110 * MS, 200 * MS));
     ended(&t, 200 * MS, DECODER, DECODER);
@@ -651,6 +651,27 @@ static void a_process_that_is_awaited(void **state)
     assert_int_equal(shares_of(&s, CAUSE_CHECKPOINT), 90 * MS);
     assert_int_equal(shares_of(&s, CAUSE_PREPARE), 10 * MS);
     assert_int_equal(shares_of(&s, CAUSE_STARTUP), 10 * MS); /* until it was made */
+}
+
+/* A worker of an epoch that is over ends, or the job has not begun yet: no making is awaited. */
+static void a_process_that_ends_or_starts(void **state)
+{
+    struct event_wait child = a_wait(TRAINER, TRAINER, TARGET_CHILD, 100 * MS, 200 * MS);
+    struct gap g = a_gap(90 * MS, 210 * MS, 209 * MS, 210 * MS);
+    (void)state;
+    child.flags = WAIT_SAMPLED;
+    push(&t, child);
+    struct shares s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_UNKNOWN), 100 * MS);
+    threads_find(&t, TRAINER)->first_launch = 209 * MS;
+    s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_UNKNOWN), 0);
+    threads_find(&t, TRAINER)->first_launch = 1;
+    started(&t, 10 * MS, WORKER, WORKER, TRAINER);
+    ended(&t, 195 * MS, WORKER, WORKER);
+    threads_find(&t, TRAINER)->last_call_end = 90 * MS;
+    s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_STARTUP), 100 * MS);
 }
 
 /* The process was not seen, but one that lived as short was; the loader's worker has no part in it. */
@@ -723,6 +744,7 @@ int main(void)
         T(a_program_s_item_is_delivered),
         T(a_trainer_s_program),
         T(a_process_that_is_awaited),
+        T(a_process_that_ends_or_starts),
         T(a_process_like_others),
         T(a_lock_that_no_process_can_end),
         T(each_loader_takes_its_wait),
