@@ -77,8 +77,9 @@ bool crowd_awaits_child(const struct walk *k, const struct event_wait *w)
     bool pipe = w->target == TARGET_PIPE || w->target == TARGET_POLL;
     if (w->target == TARGET_CHILD || !pipe)
         return w->target == TARGET_CHILD;
-    return w->tgid == k->root->tgid ? !threads_channel_known(k->threads, w->channel)
-                                    : !threads_writes(k->threads, w->channel, k->root->tgid);
+    if (w->tgid == k->root->tgid)
+        return w->channel && !threads_channel_known(k->threads, w->channel);
+    return !threads_writes(k->threads, w->channel, k->root->tgid);
 }
 
 static void add_thread(const struct walk *k, const struct thread *x, bool makes, int depth,

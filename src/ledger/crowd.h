@@ -18,7 +18,8 @@
 void crowd_share(const struct walk *k, const struct event_wait *w, struct shares *ret);
 
 /* Could a child process of the one that waited have ended the wait? One for work from the launching process is
- * none; what threads of that process wait for at a pipe is told by who is known to write to it. */
+ * none; what threads of that process wait for at a pipe is told by who is known to write to it, and
+ * many of them poll all the time for whatever may come. */
 bool crowd_awaits_child(const struct walk *k, const struct event_wait *w);
 /* Adds `ns` that x waited for its child processes in [t0, t1), by what those did then; false: none was
  * seen, and nothing is added. */

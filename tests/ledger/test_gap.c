@@ -475,6 +475,10 @@ static void an_unknown_channel_is_nobody_s(void **state)
     struct shares s = crowd(futex);
     assert_int_equal(shares_of(&s, CAUSE_STORAGE), 0);
     assert_int_equal(shares_total(&s), 50 * MS);
+    push(&t, a_wait(PIN, TRAINER, TARGET_POLL, 450 * MS, 490 * MS)); /* nor one that polls */
+    s = crowd(futex);
+    assert_int_equal(shares_of(&s, CAUSE_STORAGE), 0);
+    assert_int_equal(shares_total(&s), 10 * MS);
 }
 
 /* A worker that sleeps (a lock that it polls) makes what is awaited; a process that only is a child, and
