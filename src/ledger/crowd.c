@@ -26,8 +26,9 @@ static int64_t launched_after(const struct thread *root, int64_t t)
 static bool made_for_one(const struct walk *k, const struct thread *main_thread, int64_t launched,
                          int64_t t1)
 {
-    int64_t by = main_thread->parent_tgid == k->root->tgid ? launched : t1;
-    return !main_thread->alive && main_thread->exit < admit_sum(by, ENDED_NS);
+    bool of_root = main_thread->parent_tgid == k->root->tgid;
+    int64_t by = of_root ? admit_sum(launched, START_EARLY_NS) : admit_sum(t1, ENDED_NS);
+    return !main_thread->alive && main_thread->exit < by;
 }
 
 /* A process delivers before the launching thread launches again: what it does on a core until then, or
@@ -37,7 +38,10 @@ static int64_t starting_until(const struct walk *k, const struct thread *x, int6
     const struct thread *main_thread = threads_find(k->threads, x->tgid);
     if (!main_thread || main_thread->start == INT64_MIN)
         return INT64_MIN;
-    int64_t launched = launched_after(k->root, main_thread->start);
+    /* told too early, its start may lie in the call before it */
+    int64_t started = main_thread->start + START_EARLY_NS;
+    int64_t launched = launched_after(k->root, started);
+    launched = launched == started ? main_thread->start : launched;
     if (made_for_one(k, main_thread, launched, t1))
         return INT64_MIN;
     t1 = launched < t1 ? launched : t1;

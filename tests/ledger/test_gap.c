@@ -547,6 +547,21 @@ static void a_collective_s_thread_is_the_network(void **state)
     assert_int_equal(shares_total(&s), 100 * MS);
 }
 
+/* Samples tell its start some ms too early, in the call that went before: it has not started by that. */
+static void a_worker_told_too_early(void **state)
+{
+    (void)state;
+    called(&t, TRAINER, CALL_SYNC, 190 * MS, 203 * MS);
+    called(&t, TRAINER, CALL_SYNC, 390 * MS, 400 * MS);
+    called(&t, TRAINER, CALL_SYNC, 420 * MS, 430 * MS);
+    threads_find(&t, TRAINER)->last_call_end = 430 * MS;
+    started(&t, 200 * MS, WORKER, WORKER, TRAINER);
+    ended(&t, 431 * MS, WORKER, WORKER);
+    struct shares s = crowd(a_wait(TRAINER, TRAINER, TARGET_PIPE, 206 * MS, 389 * MS));
+    assert_int_equal(shares_of(&s, CAUSE_STARTUP), 189 * MS);
+    assert_int_equal(shares_total(&s), 189 * MS);
+}
+
 static void a_crowd_of_none(void **state)
 {
     (void)state;
@@ -742,6 +757,7 @@ int main(void)
         T(a_relay_s_makers_tell),
         T(an_unknown_channel_is_nobody_s),
         T(a_maker_s_sleep_tells),
+        T(a_worker_told_too_early),
         T(a_crowd_of_none),
         T(a_worker_that_starts),
         T(a_worker_s_programs),
