@@ -14,8 +14,11 @@
 /* The witness must get a core to answer. */
 #define ANSWER_MS 2000
 
-static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-#define ENDING (sizeof(ending) / sizeof(ending[0]))
+/* The first end a run; the others only tell the job something, such as that its time is nearly up
+ * (sbatch --signal, qsub -notify). */
+static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
+#define PASSED (sizeof(passed) / sizeof(passed[0]))
+#define ENDING 4
 
 /* ---- the witness ---- */
 
@@ -75,8 +78,8 @@ void signals_open(struct signals *s)
 {
     sigset_t set;
     sigemptyset(&set);
-    for (size_t i = 0; i < ENDING; i++)
-        sigaddset(&set, ending[i]);
+    for (size_t i = 0; i < PASSED; i++)
+        sigaddset(&set, passed[i]);
     sigaddset(&set, SIGCHLD);
     sigprocmask(SIG_BLOCK, &set, &s->was);
     s->witness = -1;
@@ -104,7 +107,11 @@ bool signals_came(struct signals *s)
     sigset_t came, sent;
     sigemptyset(&came);
     sigemptyset(&sent);
-    return take(s->fd, &came, &sent);
+    take(s->fd, &came, &sent);
+    for (size_t i = 0; i < ENDING; i++)
+        if (sigismember(&came, passed[i]) == 1)
+            return true;
+    return false;
 }
 
 void signals_pass(struct signals *s, pid_t job)
@@ -117,12 +124,12 @@ void signals_pass(struct signals *s, pid_t job)
         return;
     nanosleep(&pause, NULL);
     take(s->fd, &came, &sent); /* timeout(1) sends to us, then to the group */
-    for (size_t i = 0; i < ENDING; i++) {
-        if (sigismember(&came, ending[i]) != 1)
+    for (size_t i = 0; i < PASSED; i++) {
+        if (sigismember(&came, passed[i]) != 1)
             continue;
-        bool to_all = witness_got(s->witness, ending[i]) && getpgid(job) == getpgrp();
-        if (sigismember(&sent, ending[i]) == 1 && !to_all)
-            kill(job, ending[i]);
+        bool to_all = witness_got(s->witness, passed[i]) && getpgid(job) == getpgrp();
+        if (sigismember(&sent, passed[i]) == 1 && !to_all)
+            kill(job, passed[i]);
     }
 }
 

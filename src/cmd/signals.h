@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signals: those that end a run come through a descriptor and are passed on to the job, once.
+ * signals: those that end a run, or that a batch system sends to a job, come through a descriptor
+ * and are passed on to the job, once.
  *
  * The terminal's Ctrl-C reaches the job by itself. So does a signal to the process group, such as
  * `kill -TERM -PGID`, timeout(1)'s or a service manager's; but a signal does not say to whom else
@@ -24,7 +25,7 @@ struct signals {
 void signals_open(struct signals *s);
 /* Starts the other process: before the caller becomes a subreaper, which would make it its child. */
 void signals_start_witness(struct signals *s);
-/* Whether any came that is now forgotten: with the job at its end they are for us. */
+/* Whether one came that ends a run; all are forgotten: with the job at its end they are for us. */
 bool signals_came(struct signals *s);
 /* Passes on what came and the job has not got by itself. */
 void signals_pass(struct signals *s, pid_t job);

@@ -191,7 +191,7 @@ def test_a_killed_gpufeed_leaves_no_memory_behind(folder):
 COUNTING = """
 import os, signal, sys, time
 got = []
-for s in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+for s in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1):
     signal.signal(s, lambda n, f: got.append(n))
 print("ready", flush=True)
 end = time.monotonic() + 60
@@ -211,7 +211,7 @@ def told(folder, send, prefix=(), job=()):
     return r.out.split()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1])
 def test_a_signal_to_the_group_reaches_the_job_once(number, folder):
     assert told(folder, lambda pid: os.killpg(pid, number)) == [f"{number:d}"]
 

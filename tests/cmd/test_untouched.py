@@ -15,7 +15,7 @@ import signal, sys, time
 seen = []
 def note(number, frame):
     seen.append(number)
-for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGQUIT"):
+for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGXCPU"):
     signal.signal(getattr(signal, name), note)
 print("ready", flush=True)
 end = time.monotonic() + 60
@@ -159,7 +159,8 @@ def test_ctrl_c_at_a_terminal_reaches_the_job_once(folder):
     gf.report(folder / "r.gpufeed")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1,
+                                    signal.SIGUSR2, signal.SIGXCPU])
 def test_a_signal_to_gpufeed_reaches_the_job_once(number, folder):
     child = gf.start(gf.GPUFEED, "run", "-o", folder / "r.gpufeed", "--", sys.executable, "-c", ARGUED)
     assert child.stdout.readline() == b"ready\n"
