@@ -113,12 +113,15 @@ static int cut_short(struct recording *db, struct report *r, const struct fill_m
 {
     char buf[32];
     struct str text = {0};
-    str_add(&text, "gpufeed was killed, or had no space left, before the job ended: ");
+    const char *before = db->image.written ? "before now" : "before that";
+    str_add(&text, db->image.written
+                       ? "gpufeed has not finished it yet: "
+                       : "gpufeed was killed, or had no space left, before the job ended: ");
     if (m->behind_ns > 0)
-        str_addf(&text, "up to about %s before that are missing",
-                 unit_format_ns(buf, sizeof(buf), m->behind_ns));
+        str_addf(&text, "up to about %s %s are missing",
+                 unit_format_ns(buf, sizeof(buf), m->behind_ns), before);
     else
-        str_add(&text, "up to about 2 s before that are missing, and a wait that was going on");
+        str_addf(&text, "up to about 2 s %s are missing, and a wait that was going on", before);
     r->cut_short = text.failed ? NULL : mem_strdup(str_text(&text));
     str_clear(&text);
     return r->cut_short ? STATUS_OK : fill_no_memory(db, e);

@@ -225,7 +225,14 @@ static int load_merged(const char *path, const char *wal_path, struct image *ret
     return status;
 }
 
-static int check_file(const char *path, bool has_log, struct error *e)
+/* A writer holds its recording under SQLite's exclusive lock until it ends, however it ends. */
+static bool is_written(int fd)
+{
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
+}
+
+static int check_file(const char *path, bool has_log, bool *written, struct error *e)
 {
     unsigned char head[HEADER_BYTES];
     struct stat st;
@@ -242,6 +249,7 @@ static int check_file(const char *path, bool has_log, struct error *e)
         status = error_set(e, STATUS_INPUT, "\"%s\" is no file that can hold a recording", path);
     else if ((n = read_all(fd, head, sizeof(head), 0)) < 0)
         status = error_errno(e, "cannot read \"%s\"", path);
+    *written = is_written(fd);
     close(fd);
     if (!status)
         status = check_header(path, head, (size_t)n, e);
@@ -259,9 +267,11 @@ int image_load(const char *path, struct image *ret, struct error *e)
         return error_set(e, STATUS_MEMORY, "\"%s\": out of memory", path);
     }
     bool has_log = stat(str_text(&wal_path), &st) == 0 && S_ISREG(st.st_mode) && st.st_size;
-    int status = check_file(path, has_log, e);
+    bool written = false;
+    int status = check_file(path, has_log, &written, e);
     if (!status && has_log)
         status = load_merged(path, str_text(&wal_path), &image, e);
+    image.written = written;
     str_clear(&wal_path);
     if (status) {
         image_clear(&image);

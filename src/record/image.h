@@ -21,6 +21,7 @@
 struct image {
     unsigned char *bytes; /* owned; NULL: the file is whole and can be opened as it is */
     size_t size;
+    bool written; /* another process holds it for writing at this moment */
 };
 
 int image_load(const char *path, struct image *ret, struct error *e);

@@ -5,8 +5,8 @@
  * The file is never trusted: it may be truncated, hostile, foreign or from
  * another version; then one line names it and says why (STATUS_INPUT), nothing
  * is written and no library state is left behind. A recording whose writer was
- * killed is read up to its last commit, from a read-only folder too, and the
- * view says so in `cut_short`.
+ * killed, or is at work, is read up to its last commit, from a read-only folder
+ * too, and the view says which in `cut_short`.
  *
  * For each accelerator the rows add up to its ns exactly. Its time is its own, from its being taken
  * to its release; the span covers all of them.

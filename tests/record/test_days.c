@@ -204,6 +204,35 @@ static void test_live(void **state)
     report_clear(&r);
 }
 
+/* Whose writer is at work was not killed. */
+static void test_live_elsewhere(void **state)
+{
+    struct report r, after;
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t writer = fork();
+    if (writer == 0) {
+        sample_begin(path);
+        if (write(ready[1], "r", 1) == 1)
+            pause();
+        _exit(1);
+    }
+    close(ready[1]);
+    bool begun = read(ready[0], &byte, 1) == 1;
+    int status = record_report(path, &options, &r, NULL);
+    kill(writer, SIGKILL);
+    waitpid(writer, NULL, 0);
+    close(ready[0]);
+    assert_true(begun);
+    assert_int_equal(status, STATUS_OK);
+    assert_int_equal(record_report(path, &options, &after, NULL), STATUS_OK);
+    assert_non_null(strstr(r.cut_short, "has not finished it yet"));
+    assert_non_null(strstr(after.cut_short, "was killed"));
+    report_clear(&r);
+    report_clear(&after);
+}
+
 /* Writes until it fails; the second failure is the first one's again. */
 static int fill_up(struct record *w, struct error *e)
 {
@@ -377,6 +406,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_alone_at_the_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_a_kill_costs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_live, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_live_elsewhere, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_disk_full, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_disk_full_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_file_limit, set_up, tear_down),
