@@ -168,7 +168,9 @@ def cure_of(finding):
     if finding["id"] == "loader-few-workers":
         args = {"workers": number_in(finding, r"to (\d+)")}
     if finding["id"] == "loader-no-workers":
-        args = {"workers": number_in(finding, r"num_workers=(\d+)"), "persistent": True}
+        # forked: what it would cost to import everything again in each nobody has seen
+        args = {"workers": number_in(finding, r"num_workers=(\d+)"), "persistent": True,
+                "start": "fork"}
     if args is None:
         return None
     more = {"http": {"bandwidth": 0}} if finding["id"] == "storage-remote-live-read" else {}
