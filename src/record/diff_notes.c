@@ -80,11 +80,37 @@ static void tell_cut(const struct report *before, const struct report *after, st
                  before->cut_short ? before->cut_short : after->cut_short);
 }
 
+static void add_exit(int code, const char *when, struct str *out)
+{
+    if (code < 0)
+        str_addf(out, "no exit known %s", when);
+    else
+        str_addf(out, "exit %d %s", code, when);
+}
+
+/* Of recordings: traces have told of themselves, and so have those that are cut short. */
+static void tell_ends(const struct report *before, const struct report *after, struct str *out)
+{
+    bool watched = (before->exit_code < 0 && !is_foreign(before) && !before->cut_short) ||
+                   (after->exit_code < 0 && !is_foreign(after) && !after->cut_short);
+    if (before->exit_code > 0 || after->exit_code > 0) {
+        str_add(out, "the command did not succeed: ");
+        add_exit(before->exit_code, "before", out);
+        str_add(out, ", ");
+        add_exit(after->exit_code, "after", out);
+    } else if (watched) {
+        str_add(out, "a job that was running already was watched for a while");
+    } else {
+        return;
+    }
+    str_add(out, ": how long it took compares only where both did the same work");
+}
+
 bool diff_add_notes(struct diff *d, const struct report *before, const struct report *after)
 {
     static void (*const tell[DIFF_NOTES_MAX])(const struct report *, const struct report *,
                                               struct str *) = {tell_accelerators, tell_modes,
-                                                               tell_parts, tell_cut};
+                                                               tell_parts, tell_cut, tell_ends};
     for (int i = 0; i < DIFF_NOTES_MAX; i++) {
         struct str text = {0};
         tell[i](before, after, &text);

@@ -43,6 +43,7 @@ static void one_report(const char *currency, int64_t storage_ms, int64_t checkpo
     record_close(w);
     if (record_report(path, &options, ret, &e))
         fail_msg("%s", e.text);
+    ret->exit_code = 0;
 }
 
 static int set_up(void **state)
@@ -102,6 +103,33 @@ static void test_same(void **state)
     assert_int_equal(d.findings[0].change, DIFF_KEPT);
     assert_null(strstr(d.sentence, "as fast"));
     diff_clear(&d);
+    report_clear(&a);
+    report_clear(&b);
+}
+
+/* How long a run took says nothing where it was stopped, failed or was watched for a while. */
+static void test_other_ends(void **state)
+{
+    static const struct {
+        int before, after;
+        const char *note; /* NULL: none */
+    } rows[] = {{0, 0, NULL},
+                {130, 0, "the command did not succeed: exit 130 before, exit 0 after"},
+                {143, 1, "exit 143 before, exit 1 after"},
+                {-1, 0, "a job that was running already was watched for a while"}};
+    struct report a, b;
+    struct diff d;
+    one_report("EUR", 4000, 0, &a);
+    one_report("EUR", 4000, 0, &b);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        a.exit_code = rows[i].before;
+        b.exit_code = rows[i].after;
+        assert_int_equal(diff_make(&a, &b, &d, NULL), STATUS_OK);
+        assert_int_equal(d.note_count, rows[i].note ? 1 : 0);
+        if (rows[i].note)
+            assert_non_null(strstr(d.notes[0], rows[i].note));
+        diff_clear(&d);
+    }
     report_clear(&a);
     report_clear(&b);
 }
@@ -175,6 +203,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_better, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unlike, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_other_ends, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_memory, set_up, tear_down),
     };
