@@ -12,7 +12,8 @@
 
 #define COMPUTE_LIMITED 0.8 /* of all time: more than what any bound may save */
 #define SPEEDUP_TOLD 1.005  /* below it a fix is named without a figure */
-#define READ_MS_MAX 1e9     /* a mean beyond it is no measurement */
+#define SHARE_TOLD 0.99 /* from it on a share of the time is told, as 1000 times means nothing */
+#define READ_MS_MAX 1e9 /* a mean beyond it is no measurement */
 
 /* "41 % it waited for storage": the clause of each cause; %s takes " RESOURCE" or "". */
 static const char *const clauses[CAUSE_COUNT] = {
@@ -30,7 +31,7 @@ static const char *const clauses[CAUSE_COUNT] = {
     [CAUSE_LAUNCH] = "it waited for kernel launches",
     [CAUSE_HOST] = "it waited for host code between kernel launches",
     [CAUSE_CHECKPOINT] = "it waited for checkpoints",
-    [CAUSE_STARTUP] = "it waited for processes to start",
+    [CAUSE_STARTUP] = "it waited for processes to start or end",
     [CAUSE_MEMORY] = "it waited for memory pages",
     [CAUSE_LOCK] = "it waited for a lock",
     [CAUSE_SLEEP] = "it waited while the job slept",
@@ -237,7 +238,11 @@ static void add_fix(struct str *out, const struct report *r)
     double times = speedup(r, fix->gain_seconds);
     str_addf(out, " %s first", fix->first);
     if (times >= SPEEDUP_TOLD) {
-        str_addf(out, ": up to %.*f×", times < 1.1 ? 2 : 1, times);
+        if (!(fix->gain_share >= SHARE_TOLD))
+            str_addf(out, ": up to %.*f×", times < 1.1 ? 2 : 1, times);
+        else
+            str_addf(out, ": up to %s of the time",
+                     unit_format_share(buf, sizeof(buf), fix->gain_share));
         if (r->money.currency && isfinite(fix->gain_share))
             str_addf(out, ", %s/h",
                      unit_format_money(buf, sizeof(buf), fix->gain_share * r->money.rate_per_hour,

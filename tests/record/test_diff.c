@@ -107,6 +107,17 @@ static void test_same(void **state)
     report_clear(&b);
 }
 
+/* A run that hardly computed: "4000 times" would be a promise that nobody can check. */
+static void test_hardly_computed(void **state)
+{
+    struct report r;
+    one_report("EUR", 5994000, 0, &r);
+    assert_true(r.findings[0].gain_share > 0.99);
+    assert_non_null(strstr(r.verdict.sentence, "first: up to 100 % of the time"));
+    assert_null(strstr(strstr(r.verdict.sentence, "first"), "×"));
+    report_clear(&r);
+}
+
 /* How long a run took says nothing where it was stopped, failed or was watched for a while. */
 static void test_other_ends(void **state)
 {
@@ -203,6 +214,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_better, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unlike, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_hardly_computed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_other_ends, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_memory, set_up, tear_down),
