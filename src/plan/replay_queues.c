@@ -16,6 +16,7 @@
 #define ALIKE 4     /* the numbers of deliveries differ by less than one in so many */
 #define MISSED 2    /* deliveries of each worker that a log may miss at the end of an epoch */
 #define FEW 4       /* deliveries of a queue: too few to tell it */
+#define SHORT 8     /* deliveries of each worker in an epoch: fewer of a cut log tell little */
 
 /* What came out of a queue. */
 struct queue {
@@ -154,6 +155,9 @@ static bool goes_on(const struct loader *l, const struct queue *q, bool last)
     if (begun && q->workers < l->workers && q->made < BEGINNING * l->workers)
         return true; /* not all of its workers had delivered yet */
     uint32_t off = distance(l->made, q->made);
+    uint32_t workers = l->workers > q->workers ? l->workers : q->workers;
+    if (more < SHORT * workers)
+        return true;
     return l->workers == q->workers && (begun || off * ALIKE <= more || off <= MISSED * q->workers);
 }
 

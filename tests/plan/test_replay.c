@@ -488,8 +488,22 @@ static void test_queue_learnt_late(void **state)
 
 #define SHORT_EPOCH 12
 
-/* The log, but the last four deliveries of every other epoch are missing. */
-static struct replay_log *cut_epochs(const struct replay_log *in)
+/* Of every other epoch the last four deliveries. nth: in its queue. */
+static bool last_four(const struct replay_delivery *d, uint32_t nth)
+{
+    return d->queue % 2 && nth >= SHORT_EPOCH - 4;
+}
+
+/* Of every third epoch one worker's. */
+static bool one_workers(const struct replay_delivery *d, uint32_t nth)
+{
+    (void)nth;
+    return d->queue % 3 == 1 && d->worker % 2;
+}
+
+/* The log without some deliveries. */
+static struct replay_log *cut_epochs(const struct replay_log *in,
+                                     bool (*missing)(const struct replay_delivery *, uint32_t nth))
 {
     struct replay_log *out = replay_log_new(0);
     uint64_t serial[1024];
@@ -498,8 +512,8 @@ static struct replay_log *cut_epochs(const struct replay_log *in)
     struct replay_step s;
     assert_int_equal(replay_consumer(out, 1, 0), 0);
     for (uint64_t i = 0; replay_log_delivery(in, 0, i, &d); i++) {
-        bool missing = d.queue % 2 && made[d.queue]++ >= SHORT_EPOCH - 4;
-        serial[i] = missing ? REPLAY_NONE : replay_push_delivery(out, 0, &d);
+        bool cut = missing(&d, made[d.queue]++);
+        serial[i] = cut ? REPLAY_NONE : replay_push_delivery(out, 0, &d);
     }
     for (uint64_t i = 0; replay_log_step(in, 0, i, &s); i++) {
         if (s.delivery != REPLAY_NONE)
@@ -510,26 +524,34 @@ static struct replay_log *cut_epochs(const struct replay_log *in)
 }
 
 /* A loader of short epochs is one, though its epochs seem to have more and fewer batches. */
-static void test_short_epochs(void **state)
+static void check_short_epochs(int epochs, int items,
+                               bool (*missing)(const struct replay_delivery *, uint32_t nth))
 {
     struct model_config c = one_loader(1);
     struct replay_log *log = replay_log_new(0);
     struct replay_learnt learnt;
     struct error e;
     c.workers = c.prefetch = 2;
-    c.epoch_items = SHORT_EPOCH;
-    c.items = 20 * SHORT_EPOCH;
+    c.epoch_items = items;
+    c.items = epochs * items;
     c.persistent = false;
     model_run(&c, log, NULL, NULL);
-    struct replay_log *cut = cut_epochs(log);
+    struct replay_log *cut = cut_epochs(log, missing);
     struct replay *r = replay_new(cut, NULL, &e);
     assert_non_null(r);
     assert_true(replay_learnt(r, 0, &learnt));
     assert_int_equal(learnt.loaders, 1);
-    assert_int_equal(learnt.restarts, 19);
+    assert_int_equal(learnt.restarts, epochs - 1);
     replay_free(r);
     replay_log_free(cut);
     replay_log_free(log);
+}
+
+static void test_short_epochs(void **state)
+{
+    (void)state;
+    check_short_epochs(20, SHORT_EPOCH, last_four);
+    check_short_epochs(10, 8, one_workers);
 }
 
 /* Neighbours take cores at random moments: what is left of them is only known on average. */
