@@ -22,12 +22,14 @@ static int64_t launched_after(const struct thread *root, int64_t t)
 }
 
 /* Was it made for one thing (a program that decodes a file), and ended with it? Nothing was launched before
- * that; what another process makes has to do with no launch. */
+ * that, and where no launch is known yet, the wait for it was over by then; what another process makes has to
+ * do with no launch. */
 static bool made_for_one(const struct walk *k, const struct thread *main_thread, int64_t launched,
                          int64_t t1)
 {
     bool of_root = main_thread->parent_tgid == k->root->tgid;
-    int64_t by = of_root ? admit_sum(launched, START_EARLY_NS) : admit_sum(t1, ENDED_NS);
+    int64_t known = launched < INT64_MAX ? launched : t1;
+    int64_t by = of_root ? admit_sum(known, START_EARLY_NS) : admit_sum(t1, ENDED_NS);
     return !main_thread->alive && main_thread->exit < by;
 }
 

@@ -564,6 +564,18 @@ static void a_worker_told_too_early(void **state)
     assert_int_equal(shares_total(&s), 189 * MS);
 }
 
+/* Its end is known already, and no call after its start is yet: it lived on when the wait was over. */
+static void a_worker_whose_end_is_known_first(void **state)
+{
+    (void)state;
+    called(&t, TRAINER, CALL_SYNC, 150 * MS, 180 * MS);
+    threads_find(&t, TRAINER)->last_call_end = 180 * MS;
+    started(&t, 200 * MS, WORKER, WORKER, TRAINER);
+    ended(&t, 431 * MS, WORKER, WORKER);
+    struct shares s = crowd(a_wait(TRAINER, TRAINER, TARGET_PIPE, 206 * MS, 389 * MS));
+    assert_int_equal(shares_of(&s, CAUSE_STARTUP), 189 * MS);
+}
+
 static void a_crowd_of_none(void **state)
 {
     (void)state;
@@ -760,6 +772,7 @@ int main(void)
         T(an_unknown_channel_is_nobody_s),
         T(a_maker_s_sleep_tells),
         T(a_worker_told_too_early),
+        T(a_worker_whose_end_is_known_first),
         T(a_crowd_of_none),
         T(a_worker_that_starts),
         T(a_worker_s_programs),
