@@ -343,7 +343,7 @@ static void put_findings(struct text *t)
         return;
     if (shown > (size_t)t->room->findings)
         shown = (size_t)t->room->findings;
-    page_heading(p, "What to do, by gain");
+    page_heading(p, "What to do, the most useful first");
     for (size_t i = 0; i < shown; i++)
         put_finding(t, i);
     if (shown < count) {
