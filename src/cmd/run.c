@@ -286,6 +286,8 @@ static int run(int argc, char **argv)
     o.live.measure.path = o.live.path;
     o.live.measure.title = str_text(&title);
     o.live.measure.version = GPUFEED_VERSION;
+    o.live.measure.price_per_hour = o.live.show.price;
+    o.live.measure.currency = o.live.show.currency;
     take_signals(&job, &signals);
     struct measure *m = begin(&o);
     environment_of(&o, m, env, &sim);

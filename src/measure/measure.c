@@ -48,7 +48,9 @@ static int open_recording(struct measure *m, struct error *e)
                                .mode = "wait chain",
                                .start_ns = m->start,
                                .start_unix_ns = unix_now(),
-                               .window_ns = NS_PER_S};
+                               .window_ns = NS_PER_S,
+                               .price_per_hour = m->o.price_per_hour,
+                               .currency = m->o.currency};
     return record_create(m->o.path, &meta, &m->record, e);
 }
 

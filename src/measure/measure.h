@@ -26,10 +26,12 @@ struct measure_options {
     const char *path;  /* of the recording */
     const char *title; /* the command line, or what is attached to */
     const char *version;
-    const char *origin;  /* --origin: where the data set lives; NULL unknown */
-    const char *sim_dir; /* folder of the simulated libraries; NULL: real ones */
-    bool no_bpf;         /* --sampler: do not try BPF */
-    bool attach;         /* the job runs already and has no probe */
+    const char *origin;    /* --origin: where the data set lives; NULL unknown */
+    const char *sim_dir;   /* folder of the simulated libraries; NULL: real ones */
+    double price_per_hour; /* for reports of the recording; 0 or NAN: none */
+    const char *currency;  /* NULL is "EUR" */
+    bool no_bpf;           /* --sampler: do not try BPF */
+    bool attach;           /* the job runs already and has no probe */
 };
 
 /* Does the text name a place that connections can lead to? A path does not: mounts are known by themselves. */

@@ -80,13 +80,17 @@ static int set_meta(struct report *r, struct fill_meta *m, const char *key, sqli
     const struct {
         const char *key;
         char **to;
-    } texts[] = {{"title", &r->title}, {"mode", &r->mode}, {"version", &r->tool.version}};
+    } texts[] = {{"title", &r->title},
+                 {"mode", &r->mode},
+                 {"version", &r->tool.version},
+                 {"currency", &r->money.currency}};
     const struct {
         const char *key;
         double *to;
     } numbers[] = {{"cpu_seconds", &r->tool.cpu_seconds},
                    {"peak_rss_bytes", &r->tool.peak_rss_bytes},
-                   {"slowdown_bound", &r->tool.slowdown_bound}};
+                   {"slowdown_bound", &r->tool.slowdown_bound},
+                   {"price_per_hour", &r->money.rate_per_hour}};
 
     for (size_t i = 0; i < sizeof(ints) / sizeof(ints[0]); i++)
         if (!strcmp(key, ints[i].key))

@@ -182,15 +182,38 @@ int price_findings(const struct price_log *log, struct report *r,
     return status;
 }
 
+static bool is_currency(const char *code)
+{
+    return code && strlen(code) == 3 && strspn(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == 3;
+}
+
+/* What was given to the measurement leaves r; *ret_rate and *ret_code (owned; NULL: out of memory) are what
+ * counts. */
+static void take_price(struct report *r, const struct record_options *o, double *ret_rate,
+                       char **ret_code)
+{
+    char *recorded = r->money.currency;
+    const char *code = o->currency ? o->currency : is_currency(recorded) ? recorded : "EUR";
+    *ret_rate = isnan(o->price_per_hour) ? r->money.rate_per_hour : o->price_per_hour;
+    *ret_code = mem_strdup(code);
+    r->money.currency = NULL;
+    r->money.rate_per_hour = NAN;
+    free(recorded);
+}
+
 bool price_money(struct report *r, const struct record_options *options)
 {
-    double rate = options->price_per_hour;
-    if (!isfinite(rate) || rate <= 0)
+    double rate;
+    char *code;
+    take_price(r, options, &rate, &code);
+    if (!isfinite(rate) || rate <= 0) {
+        free(code);
         return true;
+    }
     struct whatif_ledger l = sum_up(r);
     struct money money = money_of_ledger(&l, rate);
     struct report_money *m = &r->money;
-    m->currency = mem_strdup(options->currency ? options->currency : "EUR");
+    m->currency = code;
     m->rate_per_hour = rate;
     m->spent = money.spent;
     m->waited = money.waited;

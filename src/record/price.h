@@ -42,7 +42,8 @@ int price_findings(const struct price_log *log, struct report *r,
                    const struct rule_scenarios *scenarios, struct price_verdict *ret,
                    struct error *e);
 
-/* Fills r->money; without a price all stays unknown. False: out of memory. */
+/* Fills r->money by the price of the options, else by that which was recorded (rate_per_hour and currency of r);
+ * without a price all is unknown. False: out of memory. */
 bool price_money(struct report *r, const struct record_options *options);
 
 #endif

@@ -44,6 +44,10 @@ static int put_metas(struct record *r, const struct record_meta *m, struct error
         writer_meta_int(r, "start_ns", m->start_ns, e) ||
         writer_meta_int(r, "start_unix_ns", m->start_unix_ns, e))
         return r->broken.status;
+    if (m->price_per_hour > 0 &&
+        (writer_meta_number(r, "price_per_hour", m->price_per_hour, e) ||
+         writer_meta_text(r, "currency", m->currency ? m->currency : "EUR", e)))
+        return r->broken.status;
     return writer_meta_int(r, "window_ns", m->window_ns, e);
 }
 

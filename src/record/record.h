@@ -36,6 +36,8 @@ struct record_meta {
     int64_t start_ns;      /* a pair of one instant: the recording's clock ... */
     int64_t start_unix_ns; /* ... and the wall clock */
     int64_t window_ns;
+    double price_per_hour; /* that was given to the measurement; 0 or NAN: none */
+    const char *currency;  /* of it; NULL is "EUR" */
 };
 
 struct record_end {

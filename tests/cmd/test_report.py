@@ -50,6 +50,15 @@ def test_a_starving_job(starving):
         assert abs(amount - 28 * of_cause / 3600) < 1e-9, cause
 
 
+def test_the_price_of_the_run_is_kept(folder):
+    path = folder / "r.gpufeed"
+    gf.gpufeed("run", "--simulate", "-q", "--price", "28", "--currency", "USD", "-o", path, "--", gf.JOBS, "kernels", "20", "5")
+    kept, other = gf.report(path)["money"], gf.report(path, "--price", "7", "--currency", "CHF")["money"]
+    assert (kept["rate_per_hour"], kept["currency"]) == (28, "USD") and kept["spent"] > 0, kept
+    assert (other["rate_per_hour"], other["currency"]) == (7, "CHF"), other
+    assert gf.report(path, "--price", "0")["money"]["spent"] is None
+
+
 def test_the_span_is_from_taking_the_device_to_its_release(folder):
     r = gf.gpufeed("run", "--simulate", "-q", "-o", folder / "r.gpufeed", "--", "sh", "-c",
                    'sleep 0.7; "$@"; sleep 0.7', "sh", gf.JOBS, "hold", "0.5")
