@@ -20,7 +20,7 @@
 
 #define STARVED_NOISE 0.002 /* of CPU time: less than this calibrates no cores */
 #define STARVED_FIT 0.05    /* a lack of runnable time below this needs no neighbours */
-#define LENGTH_FIT 0.005     /* neighbours that are always there must explain the length this well */
+#define LENGTH_FIT 0.005    /* neighbours that are always there must explain the length this well */
 #define OWN_SHARE 0.5       /* less of the waits for a core than this is little */
 #define CORES_MIN 0.05
 #define BISECTIONS 9
