@@ -215,7 +215,7 @@ def killed_in_the_middle(folder, number, after):
 
 def said_missing(text):
     """Seconds that a recording cut short says may be missing."""
-    said = re.search(r"up to about ([\d.]+) (ms|s) before that are missing", re.sub(r"\s+", " ", text))
+    said = re.search(r"up to about ([\d.]+) (ms|s) before (?:that|now) are missing", re.sub(r"\s+", " ", text))
     assert said, text
     return float(said[1]) / (1000 if said[2] == "ms" else 1)
 
