@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A launching thread that waited this long for reads after its first launch loads by itself. */
+/* A launching thread that waited this long for reads after its first launch, and for this part of all that the
+ * job did, loads by itself: programs and libraries are read late, too. */
 #define OWN_READ_MIN_NS (100 * NS_PER_MS)
+#define OWN_READ_PART 4
 
 /* A disk that was read so often while the job launches is one that it uses: what is read before are
  * programs and libraries. */
@@ -234,6 +236,14 @@ static void tell_late(struct telling *t, struct device *const *devices, int coun
         }
 }
 
+static bool reads_itself(const struct learnt *l)
+{
+    int64_t all = 0;
+    for (size_t i = 0; i < l->count; i++)
+        all = admit_sum(all, l->resource[i].read_ns);
+    return l->own_read_ns >= OWN_READ_MIN_NS && l->own_read_ns >= all / OWN_READ_PART;
+}
+
 /* One loader per launching thread; ranks have alike ones: the largest speaks. */
 static void tell_loader(struct telling *t, struct device *const *devices, int count)
 {
@@ -264,8 +274,7 @@ static void tell_loader(struct telling *t, struct device *const *devices, int co
 int learnt_facts(const struct learnt *l, const struct intern *names, struct device *const *devices,
                  int count, fact_fn fn, void *arg)
 {
-    struct telling t = {
-        fn, arg, 0, l->sampled, l->own_read_ns >= OWN_READ_MIN_NS, l->sampled ? l->restarts : 0};
+    struct telling t = {fn, arg, 0, l->sampled, reads_itself(l), l->sampled ? l->restarts : 0};
     for (size_t i = 0; i < l->count; i++)
         tell_resource(&t, &l->resource[i], intern_text(names, l->resource[i].resource),
                       l->launches);

@@ -303,13 +303,46 @@ static void who_writes_without_launches(void **state)
     assert_true(told.writes == 1 && told.own_writes == -1);
 }
 
+/* A thread that launches reads for 200 ms, another of the job for `others`: who loads? */
+static double loads_itself(int64_t others)
+{
+    struct event job = {.kind = EVENT_THREAD,
+                        .thread = {.tid = 1, .tgid = 1, .change = THREAD_START, .job = true}};
+    struct told told = {.in_main = -1};
+    held(0, 1, true);
+    ledger_push(l, &job);
+    job.thread.tid = job.thread.tgid = 5;
+    ledger_push(l, &job);
+    ran(0, 20 * MS, 1);
+    waited(1, TARGET_FILE, 100 * MS, 300 * MS, 0);
+    waited(5, TARGET_FILE, 400 * MS, 400 * MS + others, 0);
+    held(2000 * MS, 1, false);
+    ledger_finish(l, 2000 * MS);
+    assert_int_equal(ledger_facts(l, on_fact, &told), 0);
+    return told.in_main;
+}
+
+/* Nobody's delivery was seen, and little of what the job read did the launching thread: a library. */
+static void who_loads_by_itself(void **state)
+{
+    (void)state;
+    assert_true(loads_itself(100 * MS) == 1);
+}
+
+static void who_reads_a_library_late(void **state)
+{
+    (void)state;
+    assert_true(loads_itself(1400 * MS) == -1);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        T(several_holders),         T(an_exit_lets_go),      T(activity_without_a_context),
-        T(lost_activity_is_unseen), T(calls_bound_the_work), T(calls_out_of_order),
-        T(a_device_beyond_all),     T(what_is_learnt),       T(who_writes_without_launches),
+        T(several_holders),         T(an_exit_lets_go),          T(activity_without_a_context),
+        T(lost_activity_is_unseen), T(calls_bound_the_work),     T(calls_out_of_order),
+        T(a_device_beyond_all),     T(what_is_learnt),           T(who_writes_without_launches),
+        T(who_loads_by_itself),     T(who_reads_a_library_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
