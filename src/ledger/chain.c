@@ -42,7 +42,7 @@ void chain_who(const struct thread *th, char *buf, size_t size)
 void chain_tell(struct chain_links *links, const struct thread *th, int64_t ns, const char *format,
                 ...)
 {
-    char did[120], time[32];
+    char did[sizeof(((struct chain_link *)NULL)->did) - 24], time[20]; /* the time is never cut */
     va_list ap;
     if (links->count == CHAIN_LINKS_MAX)
         return;

@@ -16,16 +16,6 @@ struct looking {
     struct shares *did;
 };
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t sooner(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static int64_t talk(const struct shares *s)
 {
     return shares_of(s, CAUSE_NETWORK) + shares_of(s, CAUSE_LATE_PEER) +

@@ -203,16 +203,6 @@ static void own_wait(struct own *o, const struct event_wait *w)
     }
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t sooner(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Samples do not see the calls between two of them: what is known of calls goes before what a
  * sampled wait covers. True: nothing of it is left. */
 static bool own_sampled(struct own *o, const struct event_wait *w, int64_t next)

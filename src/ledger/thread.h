@@ -118,10 +118,20 @@ size_t waits_after(const struct waits *w, int64_t t);
 /* The driver call that the thread sat in at time t; NULL: none. */
 const struct event_call *calls_over(const struct calls *c, int64_t t);
 
+static inline int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline int64_t sooner(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* How much of [a0, a1) lies within [b0, b1). */
 static inline int64_t overlap(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
 {
-    int64_t lo = a0 > b0 ? a0 : b0, hi = a1 < b1 ? a1 : b1;
+    int64_t lo = later(a0, b0), hi = sooner(a1, b1);
     return hi > lo ? hi - lo : 0;
 }
 
