@@ -47,3 +47,12 @@ bool live_option(struct live_options *o, int option, const char *value, const ch
         return false;
     }
 }
+
+void live_name(struct live_options *o, const char *title)
+{
+    o->measure.path = o->path;
+    o->measure.title = title;
+    o->measure.version = GPUFEED_VERSION;
+    o->measure.price_per_hour = o->show.price;
+    o->measure.currency = o->show.currency;
+}

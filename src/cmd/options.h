@@ -41,4 +41,7 @@ enum { LIVE_ORIGIN = SHOW_LAST, LIVE_SAMPLER, LIVE_LAST };
 
 bool live_option(struct live_options *o, int option, const char *value, const char **bad);
 
+/* What the recording says of itself, once o->path is known. The title must outlive the measurement. */
+void live_name(struct live_options *o, const char *title);
+
 #endif

@@ -150,11 +150,7 @@ static int measured(struct record_command *o, int pidfd, int signals)
     struct measure *m = NULL;
     struct error e = {0};
     name_job(o);
-    o->live.measure.path = o->live.path;
-    o->live.measure.title = o->title;
-    o->live.measure.version = GPUFEED_VERSION;
-    o->live.measure.price_per_hour = o->live.show.price;
-    o->live.measure.currency = o->live.show.currency;
+    live_name(&o->live, o->title);
     o->live.measure.attach = true;
     if (measure_open(&o->live.measure, &m, &e))
         return cmd_fail(&cmd_record, &e);

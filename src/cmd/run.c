@@ -283,11 +283,7 @@ static int run(int argc, char **argv)
         return cannot_run(o.argv[0], err);
     title_of(o.argv, &title);
     say_default_path(o.live.path, sizeof(o.live.path), o.argv[0], getpid());
-    o.live.measure.path = o.live.path;
-    o.live.measure.title = str_text(&title);
-    o.live.measure.version = GPUFEED_VERSION;
-    o.live.measure.price_per_hour = o.live.show.price;
-    o.live.measure.currency = o.live.show.currency;
+    live_name(&o.live, str_text(&title));
     take_signals(&job, &signals);
     struct measure *m = begin(&o);
     environment_of(&o, m, env, &sim);
