@@ -139,6 +139,9 @@ static int64_t seen_writing(const struct bench *b, const struct stat *st)
         const struct event_wait *w = &b->events[i].wait;
         if (b->events[i].kind != EVENT_WAIT || w->tid != (uint32_t)truth[TID])
             continue;
+        if (w->t_out < last)
+            print_message("began %lld ns before the one before it ended\n",
+                          (long long)(last - w->t_out));
         assert_true(w->t_out >= last - CLOCK_NS); /* in order, and no two at once */
         last = w->t_in;
         if (w->target != TARGET_WRITE)
