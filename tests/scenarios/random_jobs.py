@@ -15,14 +15,13 @@ import argparse
 import os
 import random
 import re
-import signal
 import subprocess
 import sys
 import traceback
 
 import run
 from scenarios import Scenario, laid_over
-from world import Unavailable, sweep
+from world import Unavailable, begin
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECONDS = 18          # that a job should take
@@ -298,14 +297,7 @@ def main():
     if options.draw:
         print("".join(f"{s.name}: {s.title}\n" for s in jobs), end="")
         return
-    if os.geteuid():
-        print("SKIP: the wait chain needs root")
-        sys.exit(77)
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-    signal.signal(signal.SIGTERM, interrupted)
-    sweep()
+    begin("the wait chain needs root")
     try:
         good = [one(s, options) for s in jobs]
     except Unavailable as e:

@@ -23,7 +23,6 @@ import glob
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -33,7 +32,7 @@ from dataclasses import dataclass, field
 import scenarios
 import truth
 from ranks import environment
-from world import Unavailable, World, drop_cache, fill, sweep
+from world import Unavailable, World, begin, drop_cache, fill
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
@@ -455,14 +454,7 @@ def readable_by_nobody(options):
 
 def main():
     options = parse()
-    if os.geteuid():
-        print("SKIP: the scenarios need root for mounts, limits and namespaces")
-        sys.exit(77)
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-    signal.signal(signal.SIGTERM, interrupted)
-    sweep()
+    begin("the scenarios need root for mounts, limits and namespaces")
     runners = []
     copy = None if options.privileged else readable_by_nobody(options)
     try:

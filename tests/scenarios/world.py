@@ -12,6 +12,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -50,6 +51,18 @@ def orphaned(name):
     """Does this name hold the number of a World's process that is gone?"""
     owner = re.match(r"gpufeed(\d+)-", os.path.basename(name))
     return bool(owner) and not os.path.exists(f"/proc/{owner.group(1)}")
+
+
+def begin(what):
+    """For a program that makes worlds: as root only; SIGTERM unwinds them; what others left is swept away."""
+    if os.geteuid():
+        print(f"SKIP: {what}")
+        sys.exit(77)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+    signal.signal(signal.SIGTERM, interrupted)
+    sweep()
 
 
 def sweep():
