@@ -9,8 +9,8 @@
 #include "model/check.h"
 
 struct look_options {
-    struct survey_options
-        survey; /* interval_ns -1: a second, and longer where it must be; dump is set by look_at */
+    /* interval_ns -1: a second, and longer where it must be; dump is set by look_at. */
+    struct survey_options survey;
     const char *const *logs; /* of NCCL or RCCL: several files are several ranks of one job */
     size_t log_count;
     const char *rules_dir; /* NULL none */

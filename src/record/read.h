@@ -18,9 +18,9 @@
 #include "model/report.h"
 
 struct record_options {
-    double
-        price_per_hour;   /* of the whole machine or job; 0: no money; NAN: as the recording says */
-    const char *currency; /* NULL: as the recording says, else "EUR" */
+    /* Of the whole machine or job. 0: no money; NAN: as the recording says. */
+    double price_per_hour;
+    const char *currency;  /* NULL: as the recording says, else "EUR" */
     const char *rules_dir; /* more rules, record/rules.h; NULL none */
 };
 
