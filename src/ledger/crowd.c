@@ -3,6 +3,7 @@
 
 #include "base/unit.h"
 #include "ledger/admit.h"
+#include "ledger/direct.h"
 
 /* Turns are looked at this far back: a few batches of most loaders. */
 #define LOOK_BACK_NS (1 * NS_PER_S)
@@ -135,7 +136,7 @@ static void add_thread(const struct walk *k, const struct thread *x, bool makes,
         shares_add(ret, own, 0, overlap(at, out, known, end) - before);
         if (!w || w->t_out >= end)
             break;
-        enum cause c = walk_direct(k, x, w);
+        enum cause c = direct_cause(k->threads, x, w);
         int64_t ns = overlap(w->t_out, w->t_wake, known, end);
         bool child = c == CAUSE_NONE || w->target == TARGET_CHILD;
         if (kids.count && child && crowd_awaits_child(k, w))
@@ -201,8 +202,8 @@ static void add_relayed(const struct walk *k, const struct thread *x, int64_t ba
     int64_t ns = 0;
     for (size_t i = waits_after(ws, t0); i <= ws->count; i++) {
         const struct event_wait *w = i < ws->count && ws->item[i].t_out < t1 ? &ws->item[i] : NULL;
-        if (w &&
-            (!threads_channel_known(k->threads, w->channel) || walk_direct(k, x, w) != CAUSE_NONE))
+        if (w && (!threads_channel_known(k->threads, w->channel) ||
+                  direct_cause(k->threads, x, w) != CAUSE_NONE))
             continue;
         if (last && (!w || w->channel != last->channel)) {
             struct shares parts;

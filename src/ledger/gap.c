@@ -4,6 +4,7 @@
 #include "base/unit.h"
 #include "ledger/answer.h"
 #include "ledger/crowd.h"
+#include "ledger/direct.h"
 #include "ledger/foreign.h"
 #include "ledger/turn.h"
 #include "model/call.h"
@@ -275,7 +276,7 @@ static bool child_ended(const struct explaining *x, const struct event_wait *w)
 
 static void take_outside_calls(struct explaining *x, const struct event_wait *w, int64_t blocked)
 {
-    enum cause c = walk_direct(&x->walk, x->th, w);
+    enum cause c = direct_cause(x->walk.threads, x->th, w);
     if (w->target == TARGET_CHILD && (w->flags & WAIT_SAMPLED) && c != CAUSE_NONE) {
         take_sampled(x, w, blocked);
     } else if (c != CAUSE_NONE) {

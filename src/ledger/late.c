@@ -2,6 +2,7 @@
 #include "ledger/late.h"
 
 #include "base/unit.h"
+#include "ledger/direct.h"
 #include "model/call.h"
 
 /* Less of a gap is not worth a look at the other ranks. */
@@ -71,7 +72,7 @@ static bool took_wait(struct looking *l, const struct event_wait *w)
         took_own(l, later(w->t_out, l->a), sooner(w->t_in, l->b));
         return true;
     }
-    enum cause c = walk_direct(&l->walk, l->y, w);
+    enum cause c = direct_cause(l->walk.threads, l->y, w);
     if (c == CAUSE_NONE)
         return took_delivery(l, w, ns);
     if (c == CAUSE_NETWORK || c == CAUSE_LATE_PEER)

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/unit.h"
+#include "ledger/direct.h"
 #include "ledger/gap.h"
 #include "ledger/search.h"
 #include "ledger/walk.h"
@@ -185,7 +186,7 @@ static void own_wait(struct own *o, const struct event_wait *w)
     shares_clear(&scaled);
     if (wake > from) {
         walk_init(&k, o->threads, o->names, o->th);
-        enum cause c = walk_direct(&k, o->th, w);
+        enum cause c = direct_cause(k.threads, o->th, w);
         const struct thread *y = threads_find(o->threads, w->waker_tid);
         if (c != CAUSE_NONE)
             shares_add(&parts, c, w->resource, 1);

@@ -2,6 +2,7 @@
 #include "ledger/pieces.h"
 
 #include "base/unit.h"
+#include "ledger/direct.h"
 
 /* CPU time between two waits on the same thing is the reading itself when it is as short as this, or
  * as this part of the longer of the two: what a client does to ask again grows with what it asks. */
@@ -60,8 +61,9 @@ static const struct event_wait *reads_on(const struct going *g, const struct eve
     if (!w || !w->resource || before->resource != w->resource ||
         w->t_out - before->t_in - without > reading_cpu(before, w))
         return NULL;
-    enum cause c = walk_direct(g->k, g->x, w);
-    return (c == CAUSE_STORAGE || c == CAUSE_NETWORK) && walk_direct(g->k, g->x, before) == c
+    enum cause c = direct_cause(g->k->threads, g->x, w);
+    return (c == CAUSE_STORAGE || c == CAUSE_NETWORK) &&
+                   direct_cause(g->k->threads, g->x, before) == c
                ? w
                : NULL;
 }
@@ -75,11 +77,11 @@ void pieces_of(const struct walk *k, const struct thread *x, int64_t t0, int64_t
     int64_t without = 0; /* a core, since `before` */
     for (size_t i = waits_after(ws, t0); i < ws->count && ws->item[i].t_out < t1; i++) {
         const struct event_wait *w = &ws->item[i], *reads = reads_on(&g, before, i, without);
-        enum cause c = walk_direct(k, x, w);
+        enum cause c = direct_cause(k->threads, x, w);
         struct piece on = {.cause = (uint8_t)c, .resource = w->resource, .wait = w};
         struct piece cpu = {.cpu = !reads}, starved = {.cause = CAUSE_CPU_STARVED, .wait = w};
         if (reads)
-            cpu = (struct piece){.cause = (uint8_t)walk_direct(k, x, reads),
+            cpu = (struct piece){.cause = (uint8_t)direct_cause(k->threads, x, reads),
                                  .resource = reads->resource,
                                  .wait = reads};
         piece(&g, w->t_out, cpu);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/unit.h"
 #include "ledger/deliveries.h"
+#include "ledger/direct.h"
 #include "ledger/own_time.h"
 #include "ledger/turn.h"
 #include "ledger/walk.h"
@@ -167,7 +168,7 @@ static bool is_delivery(const struct steps *s, const struct thread *th, const st
     struct walk k;
     walk_init(&k, s->threads, s->names, th);
     return w->waker_tid && !(w->flags & WAIT_WAKER_IRQ) && !calls_over(&th->calls, w->t_out) &&
-           !launches_over(&s->launches, w->t_out) && walk_direct(&k, th, w) == CAUSE_NONE;
+           !launches_over(&s->launches, w->t_out) && direct_cause(k.threads, th, w) == CAUSE_NONE;
 }
 
 /* Jobs that load by themselves: a step begins where a synchronisation ended. */

@@ -18,6 +18,7 @@
 #ifndef GPUFEED_LEDGER_WALK_H
 #define GPUFEED_LEDGER_WALK_H
 
+#include "base/unit.h"
 #include "ledger/shares.h"
 #include "ledger/chain.h"
 #include "ledger/thread.h"
@@ -74,9 +75,5 @@ void walk_made(struct walk *k, const struct thread *x, const struct thread *cons
  */
 bool walk_delivery(struct walk *k, struct threads *makers, const struct thread *x, int64_t t,
                    struct shares *ret);
-
-/* The cause of a wait that nobody's wake explains (a file, a socket, a core). CAUSE_NONE:
- * it was ended by another thread, or could have been. */
-enum cause walk_direct(const struct walk *k, const struct thread *th, const struct event_wait *w);
 
 #endif

@@ -2,6 +2,7 @@
 /* Where turns begin and end, and what a wait was for, thread by thread. */
 #include "threads_of.h"
 
+#include "ledger/direct.h"
 #include "ledger/turn.h"
 #include "ledger/walk.h"
 
@@ -555,7 +556,7 @@ static enum cause socket_cause(uint32_t tid, uint32_t tgid, struct event_wait w)
     w.tgid = tgid;
     w.target = TARGET_SOCKET;
     struct thread *th = threads_get(&t, tid, tgid);
-    return walk_direct(&k, th, &w);
+    return direct_cause(k.threads, th, &w);
 }
 
 /* The rule of TCP peers. */
@@ -626,11 +627,11 @@ static void targets_decide(void **state)
     walk_init(&k, &t, &names, threads_find(&t, TRAINER));
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
         struct event_wait w = a_wait(TRAINER, TRAINER, want[i].target, 1, 2);
-        assert_int_equal(walk_direct(&k, k.root, &w), want[i].cause);
+        assert_int_equal(direct_cause(k.threads, k.root, &w), want[i].cause);
     }
     struct event_wait disk = a_wait(TRAINER, TRAINER, TARGET_UNKNOWN, 1, 2);
     disk.flags = WAIT_IOWAIT;
-    assert_int_equal(walk_direct(&k, k.root, &disk), CAUSE_STORAGE);
+    assert_int_equal(direct_cause(k.threads, k.root, &disk), CAUSE_STORAGE);
 }
 
 /* 3 s of imports, then 40 ms reading and 10 ms of decoding an item: doc/ARCHITECTURE.md, example 3.
