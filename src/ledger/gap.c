@@ -261,17 +261,39 @@ static void take_wait(struct explaining *x, const struct event_wait *w)
         take_outside_calls(x, w, blocked);
 }
 
-/* A wait that nobody is known to have ended, while a child did end: it was awaited. */
-static bool child_ended(const struct explaining *x, const struct event_wait *w)
+/* Did a child, of an earlier batch, end in the gap between `since` and about the end of this wait? */
+static bool ended_since(const struct explaining *x, const struct event_wait *w, int64_t since)
 {
     for (size_t i = 0; i < x->walk.threads->count; i++) {
         const struct thread *y = x->walk.threads->list[i];
-        if (y->tid == y->tgid && !y->alive && y->start < made_before(x) && y->exit > w->t_out &&
+        if (y->tid == y->tgid && !y->alive && y->start < made_before(x) && y->exit > since &&
             y->exit < w->t_wake + EXIT_NS && y->exit < x->gap->t1 &&
             threads_made_for(x->walk.threads, y, x->th->tgid))
             return true;
     }
     return false;
+}
+
+/* Does anything else come by this wait's channel in the gap than ends of children? */
+static bool brings(const struct explaining *x, const struct event_wait *w)
+{
+    const struct waits *ws = &x->th->waits;
+    for (size_t i = waits_after(ws, x->a); i < ws->count && ws->item[i].t_out < x->b; i++) {
+        const struct event_wait *v = &ws->item[i];
+        if (v->channel == w->channel && v->waker_tid && !(v->flags & WAIT_WAKER_IRQ) &&
+            !woken_by_exit(x, v))
+            return true;
+    }
+    return false;
+}
+
+/* A wait that nobody is known to have ended, while a child did end: it was awaited. One that had ended
+ * before is awaited in vain where another process holds its pipe, too, by which then nothing comes. */
+static bool child_ended(const struct explaining *x, const struct event_wait *w)
+{
+    return ended_since(x, w, w->t_out) ||
+           (w->target == TARGET_PIPE && w->channel && !(w->flags & WAIT_SAMPLED) &&
+            ended_since(x, w, x->gap->t0) && !brings(x, w));
 }
 
 static void take_outside_calls(struct explaining *x, const struct event_wait *w, int64_t blocked)

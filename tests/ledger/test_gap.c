@@ -203,6 +203,29 @@ static void got(uint32_t tid, uint64_t channel, int64_t t_out, int64_t at)
     push(&t, w);
 }
 
+/* Others hold the ended child's pipe (torch_shm_manager does), so waiting for its end times out: no batch was
+ * awaited, whatever else woke the thread. On a pipe that a batch came by, one was. */
+static void a_child_s_end_that_times_out(void **state)
+{
+    struct gap g = a_gap(100 * MS, 700 * MS, 699 * MS, 700 * MS);
+    struct event_wait w = a_wait(TRAINER, TRAINER, TARGET_PIPE, 150 * MS, 650 * MS);
+    (void)state;
+    w.flags = WAIT_WAKER_IRQ;
+    w.channel = 7;
+    for (uint32_t i = 0; i < 2; i++)
+        started(&t, 0, OTHER + i, OTHER, TRAINER);
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    ended(&t, 120 * MS, WORKER, WORKER);
+    batch(OTHER, 1 * MS, 656 * MS, true);
+    push(&t, w);
+    got(OTHER, 8, 652 * MS, 656 * MS);
+    struct shares s = explained(&g);
+    assert_in_range(shares_of(&s, CAUSE_STARTUP), 500 * MS, 501 * MS); /* + the batch's own */
+    got(OTHER, 7, 657 * MS, 660 * MS);
+    s = explained(&g);
+    assert_true(shares_of(&s, CAUSE_STARTUP) < 1 * MS);
+}
+
 /* both: the trainer has waited for either. */
 static void two_workers(bool both)
 {
@@ -752,6 +775,7 @@ int main(void)
         T(before_the_first_launch_it_is_startup),
         T(making_workers_is_startup),
         T(a_child_that_ends),
+        T(a_child_s_end_that_times_out),
         T(calls_in_a_gap),
         T(a_core_lost_in_the_launch),
         T(the_last_delivery_takes_the_gap),
