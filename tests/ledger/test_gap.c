@@ -223,7 +223,7 @@ static void a_child_s_end_that_times_out(void **state)
     assert_in_range(shares_of(&s, CAUSE_STARTUP), 500 * MS, 501 * MS); /* + the batch's own */
     got(OTHER, 7, 657 * MS, 660 * MS);
     s = explained(&g);
-    assert_true(shares_of(&s, CAUSE_STARTUP) < 1 * MS);
+    assert_true(shares_of(&s, CAUSE_STARTUP) < 5 * MS);
 }
 
 /* both: the trainer has waited for either. */
