@@ -3,6 +3,7 @@
 
 Nothing here knows how gpufeed works: what is asked is what the documents promise.
 """
+import atexit
 import functools
 import json
 import os
@@ -38,10 +39,20 @@ CAUSES = [line.split("\t")[0] for line in (SOURCE / "data" / "causes.tsv").read_
           if line and not line.startswith("#")]
 
 
+@functools.lru_cache(None)
+def scratch():
+    """Where what the tests start keeps its temporary files: away at the end."""
+    path, owner = tempfile.mkdtemp(prefix="gpufeed-tests-"), os.getpid()
+    os.chmod(path, 0o1777)  # as /tmp
+    atexit.register(lambda: os.getpid() == owner and shutil.rmtree(path, ignore_errors=True))
+    return path
+
+
 def environment(**more):
     """The tests' own environment without what would change gpufeed or the jobs."""
     drop = ("GPUFEED_", "CUDA_", "NO_COLOR", "COLUMNS", "LD_PRELOAD")
     env = {k: v for k, v in os.environ.items() if not k.startswith(drop)}
+    env["TMPDIR"] = scratch()
     env.update({k: str(v) for k, v in more.items() if v is not None})
     return env
 

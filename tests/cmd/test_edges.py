@@ -105,6 +105,11 @@ def test_a_recording_that_has_no_place_goes_to_the_temporary_files(how, folder, 
     assert f"recording: {said[1]}" in r.err, r
 
 
+def test_what_tests_leave_behind_goes_with_them(folder):
+    r = gf.gpufeed("run", "-o", folder / "no" / "r.gpufeed", "--", "true")
+    assert r.code == 0 and f'the recording goes to "{gf.scratch()}/' in r.err, r
+
+
 def test_no_place_is_left_behind_by_a_command_that_cannot_run(folder, root):
     (folder / "bad").write_text("#!/no/such/interpreter\n")
     (folder / "bad").chmod(0o755)
