@@ -18,7 +18,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PRICE_MAX 1e9 /* per hour; no machine costs that */
+/* Per hour; no machine costs that. The text is what messages say of it. */
+#define PRICE_MAX 1e9
+#define PRICE_MAX_TEXT "1000000000"
 
 void show_init(struct show_options *o)
 {
@@ -32,9 +34,10 @@ bool show_option(struct show_options *o, int option, const char *value, const ch
     switch (option) {
     case SHOW_PRICE:
         o->price = strtod(value, &end);
-        if (end == value || *end || strspn(value, "0123456789.") != strlen(value) ||
-            o->price > PRICE_MAX)
-            *bad = "--price wants an amount per hour, such as 28 or 3.67";
+        if (end == value || *end || strspn(value, "0123456789.") != strlen(value))
+            *bad = "--price wants an amount per hour in digits, such as 28 or 3.67";
+        else if (o->price > PRICE_MAX)
+            *bad = "--price wants an amount per hour of at most " PRICE_MAX_TEXT;
         return true;
     case SHOW_CURRENCY:
         o->currency = value;

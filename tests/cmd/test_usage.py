@@ -99,6 +99,14 @@ def test_bad_values_of_report(bad, recording):
     wrong_usage(gf.gpufeed("report", recording, *bad), hint=False)
 
 
+@pytest.mark.parametrize("price, why", [("1000000001", "at most 1000000000"), ("9" * 400, "at most 1000000000"),
+                                        ("1e9", "digits"), ("-3", "digits")])
+def test_a_price_that_is_refused_says_why(price, why, recording):
+    r = gf.gpufeed("report", recording, "--price", price)
+    wrong_usage(r, hint=False)
+    assert why in r.err, r
+
+
 @pytest.mark.parametrize("n", ["0", "-1", "17", "1000000000000", "x", "1x", ""])
 def test_a_wrong_number_of_devices(n, folder):
     r = gf.gpufeed("run", f"--simulate={n}", "-o", folder / "r.gpufeed", "--", "touch", folder / "ran")
