@@ -180,6 +180,17 @@ static int cannot_run(const char *command, int err)
     return err == ENOENT ? JOB_NOT_FOUND : JOB_NOT_EXECUTABLE;
 }
 
+/* `--simulate 2`: what is optional follows an equals sign, and the 2 is taken for the command. */
+static int not_found(const struct run_options *o, int err)
+{
+    const char *name = o->argv[0];
+    if (!o->sim_devices[0] || !*name || strspn(name, "0123456789") != strlen(name))
+        return cannot_run(name, err);
+    say(cmd_run.name, "cannot run \"%s\": %s; for so many accelerators, --simulate=%s", name,
+        strerror(err), name);
+    return JOB_NOT_FOUND;
+}
+
 /* The job with nobody watching: what is left when measuring cannot begin. */
 static int run_unmeasured(struct job *job, struct signals *signals)
 {
@@ -280,7 +291,7 @@ static int run(int argc, char **argv)
         return code;
     int err = job_find(o.argv[0]);
     if (err) /* before an older recording of that name is replaced */
-        return cannot_run(o.argv[0], err);
+        return not_found(&o, err);
     title_of(o.argv, &title);
     say_default_path(o.live.path, sizeof(o.live.path), o.argv[0], getpid());
     live_name(&o.live, str_text(&title));

@@ -114,6 +114,11 @@ def test_a_wrong_number_of_devices(n, folder):
     assert list(folder.iterdir()) == [], r
 
 
+def test_a_number_of_devices_beside_the_option(folder):
+    r = gf.gpufeed("run", "--simulate", "2", "--", "true", cwd=folder)
+    assert r.code == 127 and "--simulate=2" in gf.one_line(r.err) and list(folder.iterdir()) == [], r
+
+
 @pytest.mark.parametrize("argv", [["-p", "0"], ["-p", "-1"], ["-p", "abc"], ["-p", "1x"], ["-p", ""],
                                   ["-p", "99999999999999999999"], ["-p", "4294967297"]])
 def test_a_wrong_pid(argv, folder):
