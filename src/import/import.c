@@ -48,7 +48,12 @@ enum import_kind import_look(const char *path, struct error *e)
     if (source_open(path, &source, e))
         return kind;
     if (source_head(source, &head, &size, e) == STATUS_OK) {
-        if (record_recognise(head, size))
+        bool recording = record_recognise(head, size);
+        if (recording && source_packed(source))
+            error_set(e, STATUS_INPUT,
+                      "\"%s\" is a recording compressed by gzip: unpack it first (gunzip -k)",
+                      path);
+        else if (recording)
             kind = IMPORT_RECORDING;
         else if (find_format(path, head, size, e))
             kind = IMPORT_FOREIGN;

@@ -62,7 +62,8 @@ static int check_header(struct nsys *n, const unsigned char *head, ssize_t got, 
 {
     if (got < (ssize_t)sizeof(MAGIC) || memcmp(head, MAGIC, sizeof(MAGIC)))
         return error_set(n->error, STATUS_INPUT,
-                         "\"%s\" is a compressed SQLite database: unpack it first", n->path);
+                         "\"%s\" is a compressed SQLite database: unpack it first (gunzip -k)",
+                         n->path);
     int64_t page = (int64_t)head[16] << 8 | head[17];
     int64_t bytes = (page == 1 ? 65536 : page) * get32(head + 28);
     if (got < HEADER || (get32(head + 24) == get32(head + 92) && bytes > size))

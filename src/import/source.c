@@ -132,6 +132,11 @@ const char *source_path(const struct source *s)
     return s->path;
 }
 
+bool source_packed(const struct source *s)
+{
+    return s->inflate != NULL;
+}
+
 int source_head(struct source *s, const char **bytes, size_t *size, struct error *e)
 {
     if (!s->head) {

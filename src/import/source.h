@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,8 @@ int source_of_bytes(const char *name, const char *bytes, size_t size, struct sou
 void source_close(struct source *s); /* NULL is fine */
 
 const char *source_path(const struct source *s);
+/* Is the file gzip? */
+bool source_packed(const struct source *s);
 
 /* The first bytes, at most SOURCE_BLOCK, all of a shorter file. Takes nothing; only before the first
  * source_next or source_line. Valid until the next call. */
