@@ -3,6 +3,9 @@
 #include "cmd/say.h"
 #include "cmd/options.h"
 #include "cmd/place.h"
+#include "base/redact.h"
+#include "base/rootfs.h"
+#include "base/unit.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -14,6 +17,8 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define COMMAND_MAX (64 * KIB)
 
 static const char help_text[] =
     "usage: gpufeed record -p PID [-d SECONDS] [-o FILE] [options]\n"
@@ -42,7 +47,7 @@ static const struct option long_options[] = {LIVE_OPTIONS,
 
 struct record_command {
     struct live_options live;
-    char title[128];
+    struct str title; /* owned */
     pid_t pid;
     int64_t duration; /* ns; -1 until it ends */
 };
@@ -85,17 +90,21 @@ static int parse(int argc, char **argv, struct record_command *o)
     return clash ? cmd_usage(&cmd_record, "%s", clash) : -1;
 }
 
+/* The report by the command line, as with `run`; the recording by the name that the kernel shows. */
 static void name_job(struct record_command *o)
 {
     char path[64], comm[64] = "job";
+    struct str words = {0};
     snprintf(path, sizeof(path), "/proc/%d/comm", (int)o->pid);
-    FILE *f = fopen(path, "re");
-    if (f) {
-        if (fgets(comm, sizeof(comm), f))
-            comm[strcspn(comm, "\n/")] = '\0';
-        fclose(f);
-    }
-    snprintf(o->title, sizeof(o->title), "%s (pid %d)", comm, (int)o->pid);
+    if (rootfs_line(NULL, path, comm, sizeof(comm)))
+        comm[strcspn(comm, "/")] = '\0';
+    snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)o->pid);
+    if (rootfs_bytes(NULL, path, COMMAND_MAX, &words))
+        redact_add_cmdline(&o->title, words.data, words.len);
+    else /* a thread of the kernel, or a process that is over */
+        str_add(&o->title, comm);
+    str_addf(&o->title, " (pid %d)", (int)o->pid);
+    str_clear(&words);
     say_default_path(o->live.path, sizeof(o->live.path), comm, o->pid);
 }
 
@@ -150,7 +159,7 @@ static int measured(struct record_command *o, int pidfd, int signals)
     struct measure *m = NULL;
     struct error e = {0};
     name_job(o);
-    live_name(&o->live, o->title);
+    live_name(&o->live, str_text(&o->title));
     o->live.measure.attach = true;
     if (measure_open(&o->live.measure, &m, &e))
         return cmd_fail(&cmd_record, &e);
@@ -185,6 +194,7 @@ static int record(int argc, char **argv)
         close(signals);
     }
     close(pidfd);
+    str_clear(&o.title);
     return code;
 }
 

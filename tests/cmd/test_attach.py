@@ -82,6 +82,22 @@ def test_the_default_name(job, folder):
     assert os.listdir(folder) == [f"train-{job.pid}.gpufeed"]
 
 
+def test_the_report_is_named_by_the_command(job, folder):
+    r = gf.gpufeed("record", "-p", job.pid, "-d", "0.5", "-o", folder / "r.gpufeed")
+    first = r.out.splitlines()[0]
+    assert r.code == 0 and first.startswith(gf.TRAIN) and "--compute-ms 10" in first, r
+
+
+def test_no_secret_of_the_command_names_the_report(folder):
+    job = gf.start("sh", "-c", "sleep 1000; true", "sh", "--password", "hunter2")
+    try:
+        r = gf.gpufeed("record", "-p", job.pid, "-d", "0.5", "-o", folder / "r.gpufeed")
+    finally:
+        gf.kill_group(job)
+        job.communicate()
+    assert r.code == 0 and r.out.startswith(f"sh -c sleep 1000; true sh --password *** (pid {job.pid})"), r
+
+
 @pytest.mark.parametrize("how", ["--json", "--html"])
 def test_results_go_to_stdout(how, job, folder):
     options = ["--json"] if how == "--json" else ["--html", folder / "r.html"]
