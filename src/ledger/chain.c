@@ -7,9 +7,9 @@
 #include <stdio.h>
 
 /* What a thread did that was waited for, how its resource follows, and what another waited for that
- * knows no more of it. */
+ * knows no more of it; waited_of: how the resource follows there, NULL: after a colon. */
 struct telling {
-    const char *did, *of, *waited;
+    const char *did, *of, *waited, *waited_of;
 };
 static const struct telling tellings[CAUSE_COUNT] = {
     [CAUSE_NONE] = {"waited for something unknown", ": ", "waited for something unknown"},
@@ -28,7 +28,8 @@ static const struct telling tellings[CAUSE_COUNT] = {
     [CAUSE_LAUNCH] = {"launched work", ": ", "launched work"},
     [CAUSE_HOST] = {"ran other code on a core", ": ", "ran other code"},
     [CAUSE_CHECKPOINT] = {"wrote or synced files", ": ", "waited for a checkpoint"},
-    [CAUSE_STARTUP] = {"was starting", ": ", "waited for processes to start or end"},
+    [CAUSE_STARTUP] = {"was starting", ", reading from ", "waited for processes to start or end",
+                       ", which read from "},
     [CAUSE_MEMORY] = {"waited for memory", ": ", "waited for memory"},
     [CAUSE_LOCK] = {"waited for a lock", ": ", "waited for a lock"},
     [CAUSE_SLEEP] = {"slept", ": ", "waited for a sleep to end"},
@@ -69,9 +70,10 @@ void chain_tell_largest(struct chain_links *links, const struct thread *th, cons
     int i = shares_largest(s);
     if (i < 0)
         return;
+    const struct telling *t = &tellings[s->part[i].cause];
     const char *what = intern_text(names, s->part[i].resource);
-    chain_tell(links, th, s->part[i].ns, "%s%s%s", tellings[s->part[i].cause].waited,
-               *what ? ": " : "", what);
+    const char *of = t->waited_of ? t->waited_of : ": ";
+    chain_tell(links, th, s->part[i].ns, "%s%s%s", t->waited, *what ? of : "", what);
 }
 
 void chain_append(struct chain_links *links, const struct chain_links *more)

@@ -364,7 +364,10 @@ static void every_cause_makes_a_sentence(void **state)
                 assert_null(strstr(did, "over for"));
                 assert_null(strstr(did, ": for"));
                 if (c == CAUSE_STARTUP && l) /* the ending of processes is booked there, too */
-                    assert_non_null(strstr(did, "start or end"));
+                    assert_non_null(
+                        strstr(did, k ? "start or end, which read from nfs" : "start or end"));
+                if (c == CAUSE_STARTUP && k && !l)
+                    assert_non_null(strstr(did, "was starting, reading from nfs"));
                 assert_int_equal(strstr(did, "nfs://10.0.0.4/data") != NULL, k);
                 assert_non_null(strstr(did, " for 5 ms"));
             }
