@@ -296,6 +296,18 @@ static bool child_ended(const struct explaining *x, const struct event_wait *w)
             ended_since(x, w, x->gap->t0) && !brings(x, w));
 }
 
+/* A process that starts, and has made no other that could work for it yet: whom samples take for the waker is no
+ * loader. */
+static bool starts_alone(const struct explaining *x)
+{
+    for (size_t i = 0; x->starting && i < x->threads->count; i++) {
+        const struct thread *y = x->threads->list[i];
+        if (y->tgid != x->th->tgid && threads_made_for(x->threads, y, x->th->tgid))
+            return false;
+    }
+    return x->starting && !x->threads->attached;
+}
+
 static void take_outside_calls(struct explaining *x, const struct event_wait *w, int64_t blocked)
 {
     enum cause c = direct_cause(x->walk.threads, x->th, w);
@@ -303,6 +315,8 @@ static void take_outside_calls(struct explaining *x, const struct event_wait *w,
         take_sampled(x, w, blocked);
     } else if (c != CAUSE_NONE) {
         shares_add(x->out, starting_cause(x, w, c), w->resource, blocked);
+    } else if ((w->flags & WAIT_SAMPLED) && starts_alone(x)) {
+        shares_add(x->out, CAUSE_STARTUP, 0, blocked);
     } else if (w->waker_tid && !(w->flags & WAIT_WAKER_IRQ)) {
         if (woken_by_exit(x, w))
             shares_add(x->out, CAUSE_STARTUP, 0, blocked);
@@ -452,6 +466,14 @@ static void take_groups(struct explaining *x, struct chain_links *links)
     shares_add(x->out, x->nobody_cause, 0, x->nobody);
 }
 
+/* Up to its first launch a job is starting, whoever it waits for: also one that is stopped before it. One that ran
+ * already may have launched before. */
+static void take_start(struct explaining *x)
+{
+    if (x->starting && !x->threads->attached)
+        shares_move(x->out, CAUSE_UNKNOWN, CAUSE_STARTUP, shares_of(x->out, CAUSE_UNKNOWN));
+}
+
 void gap_explain(struct threads *threads, const struct intern *names, const struct gap *gap,
                  struct shares *ret, enum evidence *evidence, struct chain_links *links)
 {
@@ -489,6 +511,7 @@ void gap_explain(struct threads *threads, const struct intern *names, const stru
     if (!gap->waits_seen && x.cpu > GAP_LAUNCH_CPU_NS && !x.starting)
         own = CAUSE_UNKNOWN; /* off its core or on it: nobody looked */
     shares_add(ret, own, 0, x.cpu);
+    take_start(&x);
     if (links && !links->count)
         chain_tell_largest(links, x.th, x.out, names);
     *evidence = gap->waits_seen ? x.evidence : EVIDENCE_DEVICE;

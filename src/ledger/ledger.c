@@ -89,6 +89,7 @@ void ledger_watch_waits(struct ledger *l)
 void ledger_calls_only(struct ledger *l)
 {
     l->calls_only = true;
+    l->threads.attached = true;
 }
 
 static bool push_span(struct ledger *l, const struct event_span *e)

@@ -74,6 +74,7 @@ struct threads {
     uint64_t forgotten; /* waits dropped before their time to stay in bounds */
     bool foreign;       /* a trace tells what threads were in, nothing tells of waits */
     bool awaits;        /* ... some call that returns when the device is done among it */
+    bool attached;      /* the job ran already when it was first looked at */
     bool sampled;       /* waits come from samples: so does what lies between them */
 };
 

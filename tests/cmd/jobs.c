@@ -18,6 +18,8 @@
  *     jobs closes COUNT MS                kernels, closes all descriptors it did not open, and as many again
  *     jobs unrings FILE MS WHEN           as until; takes its ring's folder away "before" or "after" the first
  *     jobs await FILE                     takes a device and leaves it idle until FILE is there
+ *     jobs stuck                          takes a device, says so, and waits on a pipe for ever
+ *     jobs loads FILE SECONDS             for so long reads FILE whole, works on it, and runs a kernel
  *
  * How long a device was held: two numbers of seconds, at least and at most, since what the driver does
  * between two readings of the clock is the driver's own.
@@ -411,15 +413,56 @@ static int job_await(char **a)
     return 0;
 }
 
+static int job_stuck(char **a)
+{
+    struct device d = {0};
+    char c;
+
+    (void)a;
+    open_device(&d, 0);
+    puts("taken");
+    fflush(stdout);
+    check(pipe(pipes[0]), "pipe");
+    return (int)read(pipes[0][0], &c, 1);
+}
+
+static void spin(double seconds)
+{
+    double end = now() + seconds;
+
+    while (now() < end) {
+    }
+}
+
+static int job_loads(char **a)
+{
+    static char buffer[1 << 20];
+    struct device d = {0};
+    double end = now() + atof(a[1]);
+
+    open_device(&d, 0);
+    while (now() < end) {
+        int fd = open(a[0], O_RDONLY);
+        while (read(fd, buffer, sizeof(buffer)) > 0) {
+        }
+        close(fd);
+        spin(0.02);
+        run_kernel(&d, 5);
+    }
+    check(d.context_destroy(d.context), "cuCtxDestroy");
+    return 0;
+}
+
 static const struct {
     const char *name;
     int (*run)(char **arguments);
     int arguments;
-} jobs[] = {{"kernels", job_kernels, 2}, {"until", job_until, 2},    {"timed", job_timed, 2},
-            {"crash", job_crash, 1},     {"daemon", job_daemon, 3},  {"flood", job_flood, 3},
-            {"switch", job_switch, 3},   {"child", job_child, 2},    {"state", job_state, 0},
-            {"hold", job_hold, 1},       {"await", job_await, 1},    {"again", job_again, 2},
-            {"closes", job_closes, 2},   {"unrings", job_unrings, 3}};
+} jobs[] = {{"kernels", job_kernels, 2}, {"until", job_until, 2},     {"timed", job_timed, 2},
+            {"crash", job_crash, 1},     {"daemon", job_daemon, 3},   {"flood", job_flood, 3},
+            {"switch", job_switch, 3},   {"child", job_child, 2},     {"state", job_state, 0},
+            {"hold", job_hold, 1},       {"await", job_await, 1},     {"again", job_again, 2},
+            {"closes", job_closes, 2},   {"unrings", job_unrings, 3}, {"stuck", job_stuck, 0},
+            {"loads", job_loads, 2}};
 
 int main(int argc, char **argv)
 {

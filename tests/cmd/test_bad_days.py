@@ -91,6 +91,33 @@ def test_a_job_that_crashes_on_the_device(number, folder):
     assert [f for f in j["findings"] if f["severity"] != "info"] == [], j["findings"]
 
 
+@pytest.mark.parametrize("how", [[], ["--sampler"]], ids=["chain", "sampler"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGSEGV])
+def test_a_job_that_is_stopped_while_it_starts(number, how, folder):
+    """Before its first launch it was starting, whatever it waited for then."""
+    child = gf.start(gf.GPUFEED, "run", "--simulate", "-o", folder / "r.gpufeed", *how, "--", "sh", "-c", '"$0" stuck',
+                     gf.JOBS)
+    assert child.stdout.readline() == b"taken\n"
+    time.sleep(1.5)
+    if number == signal.SIGSEGV:
+        shell = gf.children(child.pid)[0]
+        os.kill((gf.children(shell) or [shell])[0], number)
+    else:
+        os.killpg(child.pid, number)
+    r = gf.finish(child)
+    j = gf.report(folder / "r.gpufeed")
+    assert j["verdict"]["limited_by"] == "startup" and "start or end" in j["verdict"]["sentence"], (r, j)
+
+
+@pytest.mark.parametrize("how", [[], ["--sampler"]], ids=["chain", "sampler"])
+def test_a_job_that_loads_its_own_data_from_the_page_cache(how, folder):
+    """No wait shows that: what it reads does."""
+    (folder / "data").write_bytes(b"x" * (1 << 20))
+    gf.record(folder / "r.gpufeed", gf.JOBS, "loads", folder / "data", "4", options=how)
+    titles = [f["title"] for f in gf.report(folder / "r.gpufeed")["findings"] if f["id"] == "host-bound"]
+    assert titles and "reads its data itself: there are no loader workers" in titles[0], titles
+
+
 def test_a_job_that_crashes_after_a_while(folder):
     """What had ended before is there."""
     r = gf.gpufeed("run", "--simulate", "-o", folder / "r.gpufeed", "--", "sh", "-c", 'ulimit -c 0; "$@"; kill -SEGV $$',

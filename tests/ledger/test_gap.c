@@ -85,6 +85,22 @@ static void before_the_first_launch_it_is_startup(void **state)
     assert_int_equal(shares_of(&s, CAUSE_STARTUP), 450 * MS);
 }
 
+/* A job that is stopped before its first launch: what it waited for nobody knows, but it was starting. One that
+ * ran before anybody looked may have done anything. */
+static void a_wait_before_the_first_launch(void **state)
+{
+    struct gap g = a_gap(0, 500 * MS, 500 * MS, 500 * MS);
+    (void)state;
+    threads_find(&t, TRAINER)->first_launch = INT64_MAX;
+    woken(&t, TRAINER, TRAINER, TARGET_POLL, 100 * MS, 500 * MS, 0, 0);
+    struct shares s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_STARTUP), 500 * MS);
+    t.attached = true;
+    s = explained(&g);
+    t.attached = false;
+    assert_int_equal(shares_of(&s, CAUSE_UNKNOWN), 400 * MS);
+}
+
 /* Work up to the last fork of the gap is the making of workers. */
 static void making_workers_is_startup(void **state)
 {
@@ -776,6 +792,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(launch_and_host),
         T(before_the_first_launch_it_is_startup),
+        T(a_wait_before_the_first_launch),
         T(making_workers_is_startup),
         T(a_child_that_ends),
         T(a_child_s_end_that_times_out),
