@@ -35,9 +35,20 @@ static const struct telling tellings[CAUSE_COUNT] = {
     [CAUSE_SLEEP] = {"slept", ": ", "waited for a sleep to end"},
 };
 
-void chain_who(const struct thread *th, char *buf, size_t size)
+static const char *role(const struct threads *t, const struct thread *th)
 {
-    snprintf(buf, size, "%s %u", th->name[0] ? th->name : "thread", th->tid);
+    const struct thread *maker, *hop;
+    if (t && th->launches)
+        return "launching thread ";
+    if (!t || !threads_maker(t, th->tgid, &maker, &hop))
+        return "";
+    return th == maker ? "worker " : th == hop ? "feeder " : "";
+}
+
+void chain_who(const struct chain_links *links, const struct thread *th, char *buf, size_t size)
+{
+    const char *name = th->name[0] ? th->name : "thread";
+    snprintf(buf, size, "%s%s %u", role(links->threads, th), name, th->tid);
 }
 
 void chain_tell(struct chain_links *links, const struct thread *th, int64_t ns, const char *format,
@@ -51,7 +62,7 @@ void chain_tell(struct chain_links *links, const struct thread *th, int64_t ns, 
     va_start(ap, format);
     vsnprintf(did, sizeof(did), format, ap);
     va_end(ap);
-    chain_who(th, link->who, sizeof(link->who));
+    chain_who(links, th, link->who, sizeof(link->who));
     snprintf(link->did, sizeof(link->did), "%s for %s", did,
              unit_format_ns(time, sizeof(time), ns));
 }

@@ -9,12 +9,14 @@
 #include "ledger/thread.h"
 
 struct chain_links {
+    const struct threads *threads; /* by which roles are told; NULL: none is */
     int count;
     struct chain_link link[CHAIN_LINKS_MAX];
 };
 
-/* "python3 4711", "pt_data_worker 4712". */
-void chain_who(const struct thread *th, char *buf, size_t size);
+/* "python3 4711"; where its role is known, "launching thread python3 4711", "worker python3 4712" (it makes
+ * what its process delivers), "feeder python3 4713" (to which the worker hands it). */
+void chain_who(const struct chain_links *links, const struct thread *th, char *buf, size_t size);
 
 /* Adds that th did what `format` says, for ns. Each of these adds nothing to a full chain. */
 void chain_tell(struct chain_links *links, const struct thread *th, int64_t ns, const char *format,

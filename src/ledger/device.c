@@ -166,7 +166,8 @@ static void emit_chain(struct device *d)
     d->longest = (struct chain_example){0};
 }
 
-/* Keeps the longest wait of each window, with its chain in words. */
+/* Keeps the longest wait of each window, with its chain in words. Roles in it are those that explaining the
+ * gap has taught. */
 static void keep_chain(struct device *d, const struct gap *gap)
 {
     int64_t ns = gap->t1 - gap->t0;
@@ -174,7 +175,7 @@ static void keep_chain(struct device *d, const struct gap *gap)
         emit_chain(d);
     if (ns < CHAIN_MIN_NS || ns <= d->longest.ns)
         return;
-    struct chain_links links = {.count = 0};
+    struct chain_links links = {.threads = d->threads->foreign ? NULL : d->threads};
     struct shares parts;
     shares_clear(&parts);
     enum evidence evidence;
@@ -260,8 +261,8 @@ static void book_held(struct device *d, int64_t t0, int64_t t1, const struct eve
                       .thread = th,
                       .waits_seen = d->waits_seen};
     gap.ended_by_copy_call = next && next->kind == SPAN_COPY && next->host_copy && next->pageable;
-    keep_chain(d, &gap);
     gap_explain(d->threads, d->names, &gap, &parts, &evidence, NULL);
+    keep_chain(d, &gap);
     struct late late;
     late_explain(d->threads, d->names, &gap, &parts, &late);
     add_late(d, &late);

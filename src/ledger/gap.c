@@ -440,7 +440,7 @@ static void first_link(struct chain_links *links, const struct explaining *x, co
     char who[64] = "another thread";
     const struct thread *y = threads_find(x->walk.threads, g->tid);
     if (y)
-        chain_who(y, who, sizeof(who));
+        chain_who(links, y, who, sizeof(who));
     chain_tell(links, x->th, g->ns, "waited for %s", who);
 }
 

@@ -54,6 +54,7 @@ static struct pool *pool_of(struct making *m, uint32_t tid)
     p->last = INT64_MIN;
     p->waits = 0;
     p->parts.count = 0;
+    p->links.threads = m->k->links ? m->k->links->threads : NULL;
     p->links.count = 0;
     return p;
 }
@@ -182,7 +183,7 @@ static void tell(struct walk *k, const struct making *m)
         char who[64] = "another thread";
         const struct thread *y = threads_find(k->threads, most->tid);
         if (y)
-            chain_who(y, who, sizeof(who));
+            chain_who(k->links, y, who, sizeof(who));
         chain_tell(k->links, m->x, most->ns, "waited for %s", who);
         chain_append(k->links, &most->links);
         return;

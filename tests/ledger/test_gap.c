@@ -359,6 +359,28 @@ static void the_longest_wait_is_told(void **state)
     assert_non_null(strstr(links.link[0].did, "nfs://10.0.0.4/data"));
 }
 
+/* Once it is known who makes the batches, each link says who it is. */
+static void roles_are_told(void **state)
+{
+    struct shares s = {.count = 0};
+    struct chain_links links = {.threads = &t};
+    enum evidence evidence;
+    (void)state;
+    two_workers(false);
+    batch(WORKER, 102 * MS, 190 * MS, true);
+    got(WORKER, 7, 104 * MS, 191 * MS);
+    struct gap g = a_gap(104 * MS, 193 * MS, 192 * MS, 193 * MS);
+    gap_explain(&t, &names, &g, &s, &evidence, &links);
+    assert_in_range(links.count, 2, 3);
+    assert_string_equal(links.link[0].who, "launching thread python3 100");
+    assert_non_null(strstr(links.link[0].did, "waited for feeder python3 201 for"));
+    assert_string_equal(links.link[links.count - 1].who, "worker python3 200");
+    links.threads = NULL;
+    links.count = 0;
+    gap_explain(&t, &names, &g, &s, &evidence, &links);
+    assert_string_equal(links.link[0].who, "python3 100");
+}
+
 /* "python3 100 slept for 5 ms", with and without a resource: never the bare name of a cause. */
 static void every_cause_makes_a_sentence(void **state)
 {
@@ -809,6 +831,7 @@ int main(void)
         T(a_helper_fills_a_file),
         T(short_connections_to_a_store),
         T(who_could_have_ended_it),
+        T(roles_are_told),
         T(a_worker_that_had_started),
         T(new_workers_could_have_ended_it),
         T(a_collective_s_thread_is_the_network),
