@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/show.h"
 
+#include "cmd/say.h"
 #include "import/import.h"
 #include "record/read.h"
 #include "record/record.h"
@@ -184,6 +185,8 @@ static int show(const struct command *c, struct report *r, const struct show_opt
         report_html(r, &out);
         rc = show_write(&out, o->html, stream, &e);
     }
+    if (!rc && o->fail_on >= 0 && r->too_short)
+        say(c->name, "too short to judge (%s): --fail-on knows nothing of its waits", r->too_short);
     int code = rc ? cmd_fail(c, &e) : show_exit_code(r, o->fail_on);
     str_clear(&out);
     report_clear(r);

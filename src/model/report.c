@@ -96,6 +96,7 @@ void report_clear(struct report *r)
     free(r->title);
     free(r->cut_short);
     free(r->mode);
+    free(r->too_short);
     free(r->tool.version);
     free(r->money.currency);
     free(r->verdict.limited_by);

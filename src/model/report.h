@@ -101,6 +101,8 @@ struct report {
     char *title;     /* the command, secrets removed */
     char *cut_short; /* why the recording is not whole; NULL if it is */
     char *mode;      /* "wait chain", "sampler", "foreign trace" */
+    char *
+        too_short; /* "31 ms and 2 steps after the start-up": too little for a verdict; NULL: enough */
     int64_t start_unix_ns, span_ns;
     int exit_code; /* of the measured command; -1 unknown */
     struct report_tool tool;

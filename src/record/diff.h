@@ -26,7 +26,7 @@ struct diff_finding {
     struct diff_figure gain_seconds;     /* NAN where not there or unknown */
 };
 
-#define DIFF_NOTES_MAX 5
+#define DIFF_NOTES_MAX 6
 
 struct diff {
     char *title_before, *title_after; /* owned; NULL unknown */

@@ -80,6 +80,14 @@ static void tell_cut(const struct report *before, const struct report *after, st
                  before->cut_short ? before->cut_short : after->cut_short);
 }
 
+static void tell_short(const struct report *before, const struct report *after, struct str *out)
+{
+    if (before->too_short || after->too_short)
+        str_addf(out, "the run %s is too short to judge (%s): its findings are not known",
+                 before->too_short ? "before" : "after",
+                 before->too_short ? before->too_short : after->too_short);
+}
+
 static void add_exit(int code, const char *when, struct str *out)
 {
     if (code < 0)
@@ -109,8 +117,8 @@ static void tell_ends(const struct report *before, const struct report *after, s
 bool diff_add_notes(struct diff *d, const struct report *before, const struct report *after)
 {
     static void (*const tell[DIFF_NOTES_MAX])(const struct report *, const struct report *,
-                                              struct str *) = {tell_accelerators, tell_modes,
-                                                               tell_parts, tell_cut, tell_ends};
+                                              struct str *) = {
+        tell_accelerators, tell_modes, tell_parts, tell_cut, tell_short, tell_ends};
     for (int i = 0; i < DIFF_NOTES_MAX; i++) {
         struct str text = {0};
         tell[i](before, after, &text);

@@ -126,10 +126,12 @@ static int price_sorted(const struct price_log *log, struct report *r, struct pr
     double saved = 0;
     int status = STATUS_OK;
     point(list, count);
-    for (size_t i = 0; i < count && !status; i++)
+    for (size_t i = 0; i < count && !status && !r->too_short; i++)
         status = whatif_alone(price_replay(log), &l, &list[i].fix, e);
     qsort(list, count, sizeof(*list), by_gain);
     point(list, count);
+    if (r->too_short)
+        return status;
     while (loud < count && list[loud].finding.severity > SEVERITY_INFO)
         loud++;
     if (!status)

@@ -36,8 +36,11 @@ int price_learn(struct price_log *log, struct recording *db, struct error *e);
 #define PRICE_FACTS 6
 size_t price_facts(const struct price_log *log, struct rule_fact facts[PRICE_FACTS]);
 
+/* Steps of the launching thread that made most; 0: none is known. */
+uint64_t price_steps(const struct price_log *log);
+
 /* Prices and sorts the findings: first what saves most alone, then what saves most beside those
- * before it, and info last. */
+ * before it, and info last. Of a run that is too short nothing is priced. */
 int price_findings(const struct price_log *log, struct report *r,
                    const struct rule_scenarios *scenarios, struct price_verdict *ret,
                    struct error *e);

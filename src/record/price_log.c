@@ -200,6 +200,16 @@ int price_load(struct recording *db, struct report *r, struct price_log **ret, s
     return status;
 }
 
+uint64_t price_steps(const struct price_log *log)
+{
+    struct replay_consumer_info info;
+    uint64_t most = 0;
+    for (int c = 0; log && replay_consumer_info(log->log, c, &info); c++)
+        if (info.steps + info.dropped_steps > most)
+            most = info.steps + info.dropped_steps;
+    return most;
+}
+
 /* What the steps and deliveries of all consumers say about who makes batches. */
 struct makers {
     uint64_t steps, deliveries;

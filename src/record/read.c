@@ -5,6 +5,7 @@
 #include "record/open.h"
 #include "record/price.h"
 #include "record/rules.h"
+#include "record/too_short.h"
 #include "record/verdict.h"
 #include "record/writer.h"
 
@@ -37,6 +38,10 @@ static int find(struct recording *db, const struct record_options *o, struct pri
         status = rules_load(o->rules_dir, RULE_REPORT, r, &rules, e);
     if (!status)
         status = rules_run(db, &rules, r, scenarios, e);
+    if (!status && !too_short_look(r, price_steps(log)))
+        status = fill_no_memory(db, e);
+    if (!status && r->too_short)
+        too_short_drop(r, scenarios);
     rules_clear(&rules);
     return status;
 }

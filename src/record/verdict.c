@@ -141,13 +141,13 @@ static bool outdone(const struct report *r, const struct report_finding *fix, co
  * What the job is limited by (doc/ARCHITECTURE.md): compute, where more time is computed than all
  * that was waited and copied, and the first finding above info saves no more than an accelerator of
  * infinite speed. Else what that finding cures, or, without one that saves something, the cause of
- * most waiting. Unknown, where more time was not seen than either.
+ * most waiting. Unknown, where more time was not seen than either, or too little was seen at all.
  */
 static const char *limit(const struct report *r, const struct sums *s, enum cause cured)
 {
     const struct report_finding *fix = first_fix(r);
     bool saves = fix && fix->gain_seconds > 0;
-    if (s->total <= 0)
+    if (s->total <= 0 || r->too_short)
         return "unknown";
     if (s->unseen > s->compute && s->unseen > s->lost)
         return "unknown";
@@ -271,6 +271,8 @@ static char *sentence(const struct report *r, const struct sums *s)
                  unit_format_ns(span, sizeof(span), r->span_ns));
         add_top(&out, r, s);
         str_add(&out, ".");
+        if (r->too_short)
+            str_addf(&out, " Too short to judge (%s): let it run for some seconds.", r->too_short);
         if (isfinite(faster))
             str_addf(&out, " A faster GPU gains at most %.*f×.", faster < 1.95 ? 2 : 1, faster);
         add_fix(&out, r);

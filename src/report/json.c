@@ -24,6 +24,8 @@ static void top_evidence(struct json *j, const struct report *r)
         json_part_item(j, "exit_code", r->exit_code, NULL, NULL, SELF);
     if (r->cut_short)
         json_part_item(j, "cut_short", NAN, r->cut_short, NULL, SELF);
+    if (r->too_short)
+        json_part_item(j, "too_short", NAN, r->too_short, NULL, SELF);
     if (!isnan(r->tool.slowdown_bound))
         json_part_item(j, "slowdown_bound", r->tool.slowdown_bound, NULL, "share", SELF);
     json_part_evidence(j, &r->evidence);

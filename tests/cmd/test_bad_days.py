@@ -134,8 +134,19 @@ def test_a_job_of_a_tenth_of_a_second(folder):
 
 
 def test_a_job_of_one_kernel(folder):
+    """It shows too little to conclude from, and --fail-on says that it knows nothing."""
     gf.record(folder / "r.gpufeed", gf.JOBS, "kernels", "1", "0.001")
-    gf.report(folder / "r.gpufeed", "--price", "1")
+    j = gf.report(folder / "r.gpufeed", "--price", "1")
+    assert j["verdict"]["limited_by"] == "unknown" and j["findings"] == [], j
+    assert "Too short to judge" in j["verdict"]["sentence"] and gf.evidence(j, "too_short"), j
+    r = gf.gpufeed("report", folder / "r.gpufeed", "--fail-on", "info")
+    assert r.code == 0 and "too short to judge" in gf.one_line(r.err) and "--fail-on" in r.err, r
+    assert gf.gpufeed("report", folder / "r.gpufeed").err == ""
+
+
+def test_a_short_job_of_many_steps_is_judged(folder):
+    gf.record(folder / "r.gpufeed", *gf.SHORT)
+    assert gf.evidence(gf.report(folder / "r.gpufeed"), "too_short") == []
 
 
 def test_a_device_that_is_taken_and_not_used(folder):

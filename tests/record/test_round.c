@@ -177,6 +177,59 @@ static void test_own_times(void **state)
     report_clear(&r);
 }
 
+/* A run of 3 s of start-up, 30 ms of computing and so many of waiting for storage. */
+static void little(int waited_ms)
+{
+    const struct {
+        enum state state;
+        enum cause cause;
+        int64_t ms;
+    } rows[] = {{STATE_WAIT, CAUSE_STARTUP, 3000},
+                {STATE_COMPUTE, CAUSE_NONE, 30},
+                {STATE_WAIT, CAUSE_STORAGE, waited_ms}};
+    struct record *w = NULL;
+    assert_int_equal(record_create(path, &sample_meta, &w, NULL), 0);
+    assert_int_equal(record_accelerator(w, 0, "sim:0", "Simulated GPU", true, NULL), 0);
+    assert_int_equal(record_resource(w, 1, "https://store/data", NULL), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct ledger_row row = {.t0 = SAMPLE_T0,
+                                 .state = (uint8_t)rows[i].state,
+                                 .cause = (uint8_t)rows[i].cause,
+                                 .resource = rows[i].cause == CAUSE_STORAGE,
+                                 .ns = rows[i].ms * NS_PER_MS};
+        assert_int_equal(record_row(w, &row, NULL), 0);
+    }
+    assert_int_equal(record_span(w, SAMPLE_T0, SAMPLE_T0 + (3030 + waited_ms) * NS_PER_MS, NULL),
+                     0);
+    sample_finish(w);
+    record_close(w);
+}
+
+/* Too little to conclude from: what was seen is told, and nothing else. */
+static void test_too_short(void **state)
+{
+    struct report r;
+    little(60);
+    read_it(&r);
+    assert_string_equal(r.too_short, "90 ms after the start-up");
+    assert_string_equal(r.verdict.limited_by, "unknown");
+    assert_string_equal(r.verdict.sentence,
+                        "GPU 0 computed 1.0 % of 3.09 s; 97 % it waited for processes to start or "
+                        "end. Too short to judge (90 ms after the start-up): let it run for some "
+                        "seconds.");
+    assert_int_equal(r.finding_count, 0);
+    assert_true(isnan(r.verdict.faster_accelerator_max_speedup));
+    assert_true(isnan(r.verdict.utilisation_after_fixes));
+    assert_int_equal(r.verdict.more_accelerators_help, -1);
+    assert_true(r.verdict.utilisation > 0 && r.money.waited > 0);
+    report_clear(&r);
+    little(1000);
+    read_it(&r);
+    assert_null(r.too_short);
+    assert_true(r.finding_count > 0);
+    report_clear(&r);
+}
+
 static void test_never_used(void **state)
 {
     struct report r;
@@ -304,6 +357,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_single_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_gap, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_own_times, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_too_short, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_never_used, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_replaces_only_recordings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_folder, set_up, tear_down),
