@@ -251,11 +251,26 @@ static void add_fix(struct str *out, const struct report *r)
     str_add(out, ".");
 }
 
+/* What other accelerators would change: a faster one, and more of them. */
+static void add_machines(struct str *out, const struct report *r)
+{
+    const struct report_verdict *v = &r->verdict;
+    double faster = v->faster_accelerator_max_speedup;
+    bool known = isfinite(faster);
+    if (known)
+        str_addf(out, " A faster GPU gains at most %.*f×", faster < 1.95 ? 2 : 1, faster);
+    if (v->more_accelerators_help >= 0)
+        str_addf(out, "%s %s", known ? ";" : "",
+                 v->more_accelerators_help          ? "twice as many GPUs help"
+                 : strcmp(v->limited_by, "compute") ? "more GPUs would wait too"
+                                                    : "twice as many save less than a tenth");
+    str_add(out, known || v->more_accelerators_help >= 0 ? "." : "");
+}
+
 static char *sentence(const struct report *r, const struct sums *s)
 {
     char share[32], span[32];
     struct str out = {0};
-    double faster = r->verdict.faster_accelerator_max_speedup;
     if (!r->accelerator_count || s->total <= 0) {
         str_add(&out, devices_unseen(r) && foreign(r) ? "These files hold no device activity."
                       : devices_unseen(r) ? "What the job did on its accelerators was not seen."
@@ -303,6 +318,6 @@ bool verdict_fill(struct report *r, const struct price_verdict *price)
     const char *limited_by = limit(r, &s, price->first_cause);
     v->more_accelerators_help = more_help(limited_by, price->more_accelerators_help);
     v->limited_by = mem_strdup(limited_by);
-    v->sentence = sentence(r, &s);
-    return v->limited_by && v->sentence;
+    v->sentence = v->limited_by ? sentence(r, &s) : NULL;
+    return v->sentence != NULL;
 }

@@ -130,6 +130,12 @@ static void add_waited_tile(struct str *out, const struct report *r, const struc
     }
 }
 
+static const char *no_help(const struct report_verdict *v)
+{
+    bool compute = v->limited_by && !strcmp(v->limited_by, "compute");
+    return compute ? "twice as many save less than a tenth" : "they would wait too";
+}
+
 static void add_tiles(struct str *out, const struct report *r, const struct sum *s)
 {
     const struct report_verdict *v = &r->verdict;
@@ -152,7 +158,7 @@ static void add_tiles(struct str *out, const struct report *r, const struct sum 
              : v->more_accelerators_help == 0 ? "no help"
                                               : "unknown",
              v->more_accelerators_help > 0    ? "there are cores to feed them"
-             : v->more_accelerators_help == 0 ? "they would wait too"
+             : v->more_accelerators_help == 0 ? no_help(v)
                                               : "too little was seen");
     str_add(out, "</dl>\n");
 }

@@ -111,8 +111,8 @@ static void test_conclusions(void **state)
     assert_string_equal(
         r.verdict.sentence,
         "GPU 0 computed 55 % of 10 s; 41 % it waited for storage https://store/data "
-        "(4.1 ms a read, 8 reads in flight). A faster GPU gains at most 2.2×. Fix "
-        "storage first: up to 1.7×, € 11.48/h.");
+        "(4.1 ms a read, 8 reads in flight). A faster GPU gains at most 2.2×; more GPUs would "
+        "wait too. Fix storage first: up to 1.7×, € 11.48/h.");
     report_clear(&r);
 }
 
