@@ -1,17 +1,24 @@
 -- SPDX-License-Identifier: MIT
 -- id: host-bound
 -- severity: warning
--- title: The GPU waits for host code between kernel launches{_where}
+-- title: The GPU waits for {_what}{_where}
 -- why: For {share} of the time {_seen}.
--- fix: Take that work off the path between two launches: {_torch}move CPU work to another thread
---   or to the GPU, and use CUDA graphs{_compile} for the rest{_find}.
--- first: Speed up the host code between launches
+-- fix: Take that work off the path between two launches: {_load}{_torch}move CPU work to another
+--   thread or to the GPU, and use CUDA graphs{_compile} for the rest{_find}.
+-- first: Speed up {_first}
 -- scenario: away host
 -- source: doc/rules.md#host-bound
 SELECT c.seconds AS "waited [s]",
        c.share AS "share [1]",
        (SELECT resource FROM cause_resource WHERE cause = 'host' AND resource IS NOT NULL
         ORDER BY seconds DESC, resource LIMIT 1) AS "most of it in",
+       CASE WHEN o.loads THEN o.rate END AS "reads itself [bytes/s] @/proc/PID/task/PID/io",
+       CASE WHEN o.loads THEN 'the launching thread, which reads its data itself: there are no loader workers'
+            ELSE 'host code between kernel launches' END AS "_what",
+       CASE WHEN o.loads THEN 'the loading of data, by workers,' ELSE 'the host code between launches' END AS "_first",
+       CASE WHEN o.loads THEN 'let loader workers ' || CASE WHEN (SELECT torch FROM program) IS NOT 0
+            THEN '(DataLoader(..., num_workers=4)) ' ELSE '' END || 'read and prepare the batches while the GPU computes, '
+            ELSE '' END AS "_load",
        coalesce((SELECT ', most of all ' || resource FROM cause_resource
                  WHERE cause = 'host' AND resource IS NOT NULL AND seconds >= 0.33 * c.seconds
                  ORDER BY seconds DESC, resource LIMIT 1), '') AS "_where",
@@ -20,14 +27,22 @@ SELECT c.seconds AS "waited [s]",
             ELSE 'the launching thread ran code of its own on a core and launched nothing' END AS "_seen",
        CASE WHEN t.traces THEN '' ELSE CASE WHEN (SELECT python FROM program) IS NOT 0 THEN '. py-spy top --pid PID'
             ELSE '. perf top -p PID' END || ' shows which lines those are'
-            || CASE WHEN coalesce(j.workers, 0) = 0 THEN '; if they make the batches, let loader workers '
+            || CASE WHEN coalesce(j.workers, 0) = 0 AND NOT o.loads THEN '; if they make the batches, let loader workers '
             || CASE WHEN (SELECT torch FROM program) IS NOT 0 THEN '(num_workers) ' ELSE '' END || 'make them' ELSE '' END END AS "_find",
        CASE WHEN (SELECT torch FROM program) IS NOT 0 THEN 'no .item(), .cpu() or print in each step, ' ELSE '' END AS "_torch",
        CASE WHEN (SELECT torch FROM program) IS NOT 0 THEN ' or torch.compile' ELSE '' END AS "_compile",
        -- Beside a loader that is waited for, part of it may be loading, too.
        CASE WHEN c.relative >= CASE WHEN t.traces THEN 0.33 ELSE 0.5 END THEN 'warning' ELSE 'info' END AS "severity",
        c.share * run.seconds AS "gain_seconds"
-FROM cause c, run, job j, (SELECT count(*) > 0 AS traces FROM fact WHERE kind = 'trace') t
+FROM cause c, run, job j, (SELECT count(*) > 0 AS traces FROM fact WHERE kind = 'trace') t,
+     -- It loads by itself: it was seen to wait for its own reads, or its main thread reads a MiB a second and more where no
+     -- other process could hand it batches.
+     (SELECT r.rate AS rate, NOT EXISTS (SELECT 1 FROM fact WHERE kind = 'trace')
+                 AND (coalesce(j.in_main, 0) = 1 OR coalesce(r.rate >= 1048576 AND coalesce(j.workers, 0) = 0
+                      AND (run.mode = 'wait chain' OR r.processes = 1), 0)) AS loads
+      FROM job j, run, (SELECT max(number) FILTER (WHERE name = 'own_read_rate') AS rate,
+                               max(number) FILTER (WHERE name = 'processes_peak') AS processes
+                        FROM fact WHERE kind = 'job') r) o
 WHERE c.cause = 'host' AND c.share >= 0.08
   -- Where it loads its own data, loader-no-workers speaks.
   AND (t.traces OR coalesce(j.in_main, 0) = 0 OR coalesce(

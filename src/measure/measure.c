@@ -147,6 +147,7 @@ static int on_event(void *arg, const struct event *e)
         if (e->device.taken) {
             map_put(&m->holders, key, 1);
             measure_name_workload(m, e->device.pid);
+            own_reads_add(&m->own_reads, e->device.pid, measure_now());
         } else {
             map_remove(&m->holders, key);
         }
@@ -276,6 +277,7 @@ int measure_tick(struct measure *m, struct error *e)
     ledger_advance(m->ledger, complete_until(m, now));
     if (m->sources_started && now - m->sampled >= SAMPLE_NS) {
         sources_sample(&m->sources, now);
+        own_reads_look(&m->own_reads, now);
         m->sampled = now;
     }
     look_for_users(m, now);

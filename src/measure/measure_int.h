@@ -13,6 +13,7 @@
 #include "base/unit.h"
 #include "ledger/ledger.h"
 #include "measure/driver.h"
+#include "measure/own_reads.h"
 #include "measure/watcher.h"
 #include "plan/replay_log.h"
 #include "record/record.h"
@@ -49,6 +50,7 @@ struct measure {
     uint32_t root;      /* the job's first process */
     bool attached;      /* calls are seen from outside: one made-up device */
     struct driver_looks looks;
+    struct own_reads own_reads;
     bool python, torch; /* a process that holds a device is an interpreter of Python; has PyTorch */
     const char *blind;  /* why devices are not seen at all; NULL: they are */
     int status;         /* of the recording: the first failure */

@@ -6,6 +6,7 @@
 #include "base/unit.h"
 #include "sense/process.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -141,6 +142,15 @@ static void write_learnt(struct measure *m)
 {
     measure_check(m, record_forget_facts(m->record, FACT_LEARNT, &m->error));
     ledger_facts(m->ledger, measure_on_fact, m);
+    struct fact own = {"job",
+                       "",
+                       "own_read_rate",
+                       NULL,
+                       own_reads_rate(&m->own_reads),
+                       "bytes/s",
+                       "/proc/PID/task/PID/io"};
+    if (isfinite(own.number))
+        measure_on_fact(m, &own);
 }
 
 /* Facts of the machine change little, and reading them costs: the longer it goes, the rarer. */
