@@ -7,20 +7,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { LINES_MAX = 12, FACT_LABEL = 44 };
+enum { LINES_MAX = 12, FACT_LABEL = 44, SEVERITY_COLUMNS = 9 };
 
 static void put_finding(struct page *p, const struct report_finding *f, bool verbose)
 {
-    page_left(p, page_severity(f->severity), severity_name(f->severity), 10);
-    struct str *s = page_scratch(p);
-    str_addf(s, "%s", f->title ? f->title : f->id);
-    int used = 10 + page_put(p, TONE_BOLD, str_text(s), p->width - 10);
-    if (used + 3 + (int)strlen(f->id) <= p->width) {
-        s = page_scratch(p);
-        str_addf(s, " [%s]", f->id);
-        page_put(p, TONE_DIM, str_text(s), p->width - used);
-    }
-    page_end(p);
+    struct str *s;
+    page_left(p, page_severity(f->severity), severity_name(f->severity), SEVERITY_COLUMNS);
+    page_title(p, f, SEVERITY_COLUMNS);
     if (f->evidence.count) {
         s = page_scratch(p);
         phrase_evidence(&f->evidence, s);
@@ -52,6 +45,7 @@ static void put_facts(struct page *p, const struct check_report *c)
 {
     if (!c->fact_count)
         return;
+    int label = p->width < 2 * FACT_LABEL ? p->width / 2 : FACT_LABEL;
     page_heading(p, "Facts");
     for (size_t i = 0; i < c->fact_count; i++) {
         const struct check_fact *f = &c->facts[i];
@@ -59,11 +53,11 @@ static void put_facts(struct page *p, const struct check_report *c)
         struct str *s = page_scratch(p);
         str_addf(s, "%s %s%s%s", f->kind, f->subject, *f->subject ? " " : "", f->name);
         page_spaces(p, 2);
-        page_left(p, TONE_PLAIN, str_text(s), FACT_LABEL);
+        page_left(p, TONE_PLAIN, str_text(s), label);
         s = page_scratch(p);
         str_add(s, " ");
         phrase_value(&it, s);
-        page_put(p, TONE_PLAIN, str_text(s), p->width - FACT_LABEL - 2);
+        page_put(p, TONE_PLAIN, str_text(s), p->width - label - 2);
         page_end(p);
     }
 }

@@ -9,7 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME = 24, FIGURE = 14, CHANGE = 20, CAUSES_MAX = 8, FINDINGS_MAX = 8 };
+enum { CAUSES_MAX = 8, FINDINGS_MAX = 8 };
+
+struct columns {
+    int name, figure, change; /* change 0: there is no room for it */
+};
+
+static struct columns columns_of(const struct page *p)
+{
+    static const struct columns roomy = {24, 14, 20};
+    struct columns narrow = {18, 10, p->width - 38};
+    if (narrow.change < 16)
+        narrow = (struct columns){18, 11, 0};
+    return p->width >= 72 ? roomy : narrow;
+}
 
 #define WORTH_A_ROW 0.005 /* a share below this in both runs is left out */
 #define NOTABLE 0.01      /* a change from here on is coloured */
@@ -28,22 +41,24 @@ static void put_run(struct page *p, const char *which, const char *title)
 
 static void put_columns(struct page *p, const char *what)
 {
+    struct columns c = columns_of(p);
     page_end(p);
-    page_left(p, TONE_BOLD, what, NAME);
-    page_right(p, TONE_DIM, "before", FIGURE);
-    page_right(p, TONE_DIM, "after", FIGURE);
-    page_right(p, TONE_DIM, "change", CHANGE);
+    page_left(p, TONE_BOLD, what, c.name);
+    page_right(p, TONE_DIM, "before", c.figure);
+    page_right(p, TONE_DIM, "after", c.figure);
+    page_right(p, TONE_DIM, "change", c.change);
     page_end(p);
 }
 
 static void put_row(struct page *p, const char *name, const char *before, const char *after,
                     enum tone tone, const char *change)
 {
+    struct columns c = columns_of(p);
     page_spaces(p, 2);
-    page_left(p, TONE_PLAIN, name, NAME - 2);
-    page_right(p, TONE_PLAIN, before, FIGURE);
-    page_right(p, TONE_PLAIN, after, FIGURE);
-    page_right(p, tone, change, CHANGE);
+    page_left(p, TONE_PLAIN, name, c.name - 2);
+    page_right(p, TONE_PLAIN, before, c.figure);
+    page_right(p, TONE_PLAIN, after, c.figure);
+    page_right(p, tone, change, c.change);
     page_end(p);
 }
 
@@ -200,12 +215,9 @@ static void put_findings(struct side *s)
 void report_diff_text(const struct diff *d, const struct report_text_options *options,
                       struct str *out)
 {
-    int width = options->width > 0 ? options->width : 100;
     struct side s = {.d = d,
                      .page = {.out = out,
-                              .width = width < 70    ? 70
-                                       : width > 160 ? 160
-                                                     : width,
+                              .width = page_width(options->width),
                               .colour = options->colour,
                               .unicode = options->unicode}};
     put_run(&s.page, "before", d->title_before);

@@ -6,7 +6,7 @@
 #define ESCAPE "\033["
 #define RESET ESCAPE "0m"
 
-enum { WIDTH_DEFAULT = 100, WIDTH_MIN = 60, WIDTH_MAX = 160 };
+enum { WIDTH_DEFAULT = 100, WIDTH_MIN = 40, WIDTH_MAX = 160, TITLE_LINES = 3 };
 
 static const char *const tones[TONE_COUNT] = {
     [TONE_PLAIN] = "",
@@ -118,6 +118,41 @@ void page_wrap(struct page *p, enum tone tone, const char *lead, const char *tex
                             .on = page_on(p, tone),
                             .off = page_off(p, tone)};
     plain_wrap(p->out, text, &b);
+}
+
+void page_title(struct page *p, const struct report_finding *f, int used)
+{
+    static const char blanks[] = "                ";
+    const char *indent = blanks + (used < 15 ? 15 - used : 0);
+    const char *title = f->title ? f->title : f->id ? f->id : "";
+    struct str id = {0}, safe = {0};
+    if (f->id && f->title)
+        str_addf(&id, "[%s]", f->id);
+    plain_add(&safe, title, p->unicode);
+    int width = plain_width(str_text(&safe)), id_width = plain_width(str_text(&id));
+    bool beside = used + 1 + width + (id.len ? 1 : 0) + id_width <= p->width;
+    if (beside) {
+        page_spaces(p, 1);
+        page_put(p, TONE_BOLD, title, width);
+        if (id.len) {
+            page_spaces(p, 1);
+            page_put(p, TONE_DIM, str_text(&id), p->width);
+        }
+        page_end(p);
+    } else {
+        struct plain_block b = {.first = " ",
+                                .next = indent,
+                                .width = p->width - used,
+                                .lines = TITLE_LINES,
+                                .unicode = p->unicode,
+                                .on = page_on(p, TONE_BOLD),
+                                .off = page_off(p, TONE_BOLD)};
+        plain_wrap(p->out, title, &b);
+        page_wrap(p, TONE_DIM, indent, str_text(&id), 1);
+    }
+    p->out->failed |= id.failed || safe.failed;
+    str_clear(&id);
+    str_clear(&safe);
 }
 
 const char *page_state_sign(const struct page *p, enum state s)

@@ -17,7 +17,7 @@ struct page {
     struct str text; /* scratch for one phrase */
 };
 
-/* Columns of a page: 100 where nobody asks (<= 0), never less than 60 or more than 160. */
+/* Columns of a page: 100 where nobody asks (<= 0), never less than 40 or more than 160. */
 int page_width(int asked);
 /* The scratch string, emptied: phrases are made in it before they are laid out. Whether it failed is
  * handed on to the page. */
@@ -40,6 +40,10 @@ void page_end(struct page *p); /* ends the line */
 void page_heading(struct page *p, const char *text);
 /* Wraps after a lead of the given columns; further lines begin below the text. */
 void page_wrap(struct page *p, enum tone tone, const char *lead, const char *text, int lines);
+
+/* The rest of a line of which `used` columns are taken: a finding's title, broken where it is long. Its id always
+ * follows. */
+void page_title(struct page *p, const struct report_finding *f, int used);
 
 /* The sign that stands for a state in bars and legends. */
 const char *page_state_sign(const struct page *p, enum state s);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINES_DEFAULT = 40, TITLE_LINES = 3 };
+enum { LINES_DEFAULT = 40, RESOURCE_LEAST = 8 };
 
 /* How much each part may take; tried from the roomiest on until the page fits. */
 struct room {
@@ -70,7 +70,9 @@ static int label_columns(const struct text *t)
         int w = plain_width(t->groups[i].label);
         widest = w > widest ? w : widest;
     }
-    return widest > 26 ? 26 : widest;
+    int most =
+        t->page.width < 60 ? t->page.width - 32 : 26; /* the shares take the rest of a line */
+    return widest > most ? most : widest;
 }
 
 /* "█ compute 55 %  ░ wait 41 %": the bars' signs, with the states of all accelerators. */
@@ -120,8 +122,10 @@ static void put_bars(struct text *t)
         page_end(p);
     }
     if (shown < t->group_count) {
-        str_addf(p->out, "%*s%zu more lines of accelerators with less wait", label, "",
-                 t->group_count - shown);
+        struct str *s = page_scratch(p);
+        str_addf(s, "%zu more lines of accelerators with less wait", t->group_count - shown);
+        page_spaces(p, label);
+        page_put(p, TONE_PLAIN, str_text(s), p->width - label);
         page_end(p);
     }
     put_legend(t, label);
@@ -137,6 +141,10 @@ static struct columns wait_columns(const struct text *t)
     c.money = t->r->money.currency ? 12 : 0;
     c.bar = t->page.width >= 96 ? 12 : 0;
     c.resource = t->page.width - 2 - c.cause - c.time - c.share - c.money - c.bar;
+    if (c.resource < RESOURCE_LEAST) { /* what was waited for says more than its cost */
+        c.resource += c.money;
+        c.money = 0;
+    }
     return c;
 }
 
@@ -245,6 +253,13 @@ static void put_chain(struct text *t)
     page_wrap(p, TONE_PLAIN, "  ", str_text(s), t->room->chain);
 }
 
+static void put_more(struct page *p, const char *lead, size_t count, const char *what)
+{
+    struct str *s = page_scratch(p);
+    str_addf(s, "%zu more%s: report --json or --html lists them", count, what);
+    page_wrap(p, TONE_PLAIN, lead, str_text(s), 2);
+}
+
 static void put_communication(struct text *t)
 {
     struct page *p = &t->page;
@@ -259,8 +274,7 @@ static void put_communication(struct text *t)
         page_wrap(p, TONE_PLAIN, "  ", str_text(s), 2);
     }
     if (shown < l->count) {
-        str_addf(p->out, "  %zu more: report --json or --html lists them", l->count - shown);
-        page_end(p);
+        put_more(p, "  ", l->count - shown, "");
     }
 }
 
@@ -280,42 +294,6 @@ static void put_gain(struct text *t, const struct report_finding *f)
     str_clear(&safe);
 }
 
-/* The title, broken where it is long; the id always follows. */
-static void put_title(struct page *p, const struct report_finding *f, int used)
-{
-    static const char blanks[] = "                ";
-    const char *indent = blanks + (used < 15 ? 15 - used : 0);
-    const char *title = f->title ? f->title : f->id ? f->id : "";
-    struct str id = {0}, safe = {0};
-    if (f->id && f->title)
-        str_addf(&id, "[%s]", f->id);
-    plain_add(&safe, title, p->unicode);
-    int width = plain_width(str_text(&safe)), id_width = plain_width(str_text(&id));
-    bool beside = used + 1 + width + (id.len ? 1 : 0) + id_width <= p->width;
-    if (beside) {
-        page_spaces(p, 1);
-        page_put(p, TONE_BOLD, title, width);
-        if (id.len) {
-            page_spaces(p, 1);
-            page_put(p, TONE_DIM, str_text(&id), p->width);
-        }
-        page_end(p);
-    } else {
-        struct plain_block b = {.first = " ",
-                                .next = indent,
-                                .width = p->width - used,
-                                .lines = TITLE_LINES,
-                                .unicode = p->unicode,
-                                .on = page_on(p, TONE_BOLD),
-                                .off = page_off(p, TONE_BOLD)};
-        plain_wrap(p->out, title, &b);
-        page_wrap(p, TONE_DIM, indent, str_text(&id), 1);
-    }
-    p->out->failed |= id.failed || safe.failed;
-    str_clear(&id);
-    str_clear(&safe);
-}
-
 static void put_finding(struct text *t, size_t index)
 {
     struct page *p = &t->page;
@@ -324,7 +302,7 @@ static void put_finding(struct text *t, size_t index)
     str_addf(s, "%2zu. ", index + 1);
     int used = page_put(p, TONE_PLAIN, str_text(s), 8);
     used += page_put(p, page_severity(f->severity), severity_name(f->severity), 8);
-    put_title(p, f, used);
+    page_title(p, f, used);
     put_gain(t, f);
     if (f->evidence.count && t->room->because && !t->sum->quiet) {
         s = page_scratch(p);
@@ -347,8 +325,7 @@ static void put_findings(struct text *t)
     for (size_t i = 0; i < shown; i++)
         put_finding(t, i);
     if (shown < count) {
-        str_addf(p->out, "    %zu more: report --json or --html lists them", count - shown);
-        page_end(p);
+        put_more(p, "    ", count - shown, "");
     }
 }
 
@@ -363,8 +340,7 @@ static void put_notes(struct text *t)
     for (size_t i = from; i < end; i++)
         page_wrap(p, TONE_WARN, "! ", t->r->notes[i], t->room->note);
     if (end < t->r->note_count) {
-        str_addf(p->out, "! %zu more notes: report --html lists them", t->r->note_count - end);
-        page_end(p);
+        put_more(p, "! ", t->r->note_count - end, " notes");
     }
 }
 

@@ -19,7 +19,7 @@
 struct report_text_options {
     bool colour;  /* ANSI colours */
     bool unicode; /* else plain ASCII */
-    int width;    /* columns; 0 is 100; kept within 60 and 160 */
+    int width;    /* columns; 0 is 100; kept within 40 and 160 */
     int lines;    /* at most; 0 is 40; the least possible is about 30 */
 };
 

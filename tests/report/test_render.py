@@ -424,9 +424,9 @@ def test_every_figure_of_the_diff_text_is_one_of_the_json(diff):
 
 @pytest.mark.parametrize("diff", DIFFS)
 def test_diff_fits_one_screen(diff):
-    for width in (80, 100):
+    for width in (40, 60, 80, 100):
         lines = render(diff, "text", width).splitlines()
-        assert len(lines) <= 40 and max(map(len, lines)) <= width
+        assert len(lines) <= (50 if width < 60 else 40) and max(map(len, lines)) <= width
     render(diff, "text", "ascii").encode("ascii")
 
 
