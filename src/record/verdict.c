@@ -288,8 +288,7 @@ static char *sentence(const struct report *r, const struct sums *s)
         str_add(&out, ".");
         if (r->too_short)
             str_addf(&out, " Too short to judge (%s): let it run for some seconds.", r->too_short);
-        if (isfinite(faster))
-            str_addf(&out, " A faster GPU gains at most %.*f×.", faster < 1.95 ? 2 : 1, faster);
+        add_machines(&out, r);
         add_fix(&out, r);
     }
     if (out.failed)
