@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ledger/answer.h"
 
+#include "ledger/helper.h"
 #include "ledger/search.h"
 
 /* A new thread tells at most this late that it has started: it may want for a core. */
@@ -78,11 +79,13 @@ bool answer_maker(const struct threads *t, const struct thread *x, const struct 
     const struct thread *m = threads_find(t, x->tgid);
     for (size_t i = m && m != x ? m->wakes.count : 0; i-- > (m ? m->wakes.first : 0);) {
         const struct wake *w = &m->wakes.item[i];
-        if (w->tgid != x->tgid || w->tid == x->tid || w->tid == m->tid)
+        const struct thread *hop = threads_find(t, w->tid);
+        if (w->tgid != x->tgid || w->tid == x->tid || w->tid == m->tid ||
+            (hop && helper_of(hop, m)))
             continue;
         *ret_maker = m;
-        *ret_hop = threads_find(t, w->tid);
-        return *ret_hop != NULL;
+        *ret_hop = hop;
+        return hop != NULL;
     }
     *ret_maker = m;
     *ret_hop = made_by(t, x);

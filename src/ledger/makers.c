@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/unit.h"
 #include "ledger/answer.h"
+#include "ledger/helper.h"
 #include "ledger/own_time.h"
 #include "ledger/relay.h"
 #include "ledger/walk.h"
@@ -313,7 +314,7 @@ static void learn_threads(const struct makers *ms, struct made_by *m, const stru
     bool main_thread = maker->thread->tid == m->key && maker->hop->tgid == m->key;
     const struct thread *hop = threads_find(ms->threads, m->hop);
     bool better = maker->thread->tid != m->tid || !hop || hop->tgid != m->key ||
-                  made_before(ms, maker->hop->tid, m->hop);
+                  made_before(ms, maker->hop->tid, m->hop) || helper_of(hop, maker->thread);
     if (!m->tid || (main_thread && better)) {
         m->tid = maker->thread->tid;
         m->hop = maker->hop->tid;
@@ -431,7 +432,7 @@ bool makers_in_order(const struct makers *ms)
 }
 
 /* The thread of y's process that y, its main thread, hands its work to; NULL: none yet. Of those that
- * it wakes the queue's was made first; libraries make others, but these sleep. */
+ * it wakes and that do not work for it the queue's was made first; libraries make others, but these sleep. */
 static const struct thread *hop_of(const struct threads *t, const struct thread *y)
 {
     const struct thread *hop = NULL;
@@ -439,7 +440,7 @@ static const struct thread *hop_of(const struct threads *t, const struct thread 
         const struct wake *w = &y->wakes.item[i];
         const struct thread *x =
             w->tgid == y->tgid && w->tid != y->tid ? threads_find(t, w->tid) : NULL;
-        if (x && (!hop || x->start < hop->start))
+        if (x && (!hop || x->start < hop->start) && !helper_of(x, y))
             hop = x;
     }
     return hop;

@@ -2,6 +2,7 @@
 #include "ledger/relay.h"
 
 #include "ledger/answer.h"
+#include "ledger/helper.h"
 #include "ledger/search.h"
 
 /* So many of the last waits tell for which makers a relay waits. */
@@ -48,6 +49,7 @@ bool relay_turn(const struct threads *t, const struct thread *x, const struct th
         return false;
     if (x->tgid == chain[0]->tgid)
         begin_at_source(t, x, &turn);
+    helper_begin(t, x, consumer, &turn);
     *ret = turn;
     return true;
 }

@@ -76,6 +76,14 @@ static void take_children(struct making *m)
         shares_add(m->out, CAUSE_UNKNOWN, 0, m->for_child);
 }
 
+static bool in_chain(const struct walk *k, const struct thread *th)
+{
+    for (int i = 0; i < k->depth; i++)
+        if (k->chain[i] == th)
+            return true;
+    return false;
+}
+
 /* One piece of what the thread that is composed did. */
 static void take_piece(void *arg, const struct piece *p)
 {
@@ -109,14 +117,6 @@ static void take_piece(void *arg, const struct piece *p)
         m->nobody += p->ns;
         m->nobody_cause = w->target == TARGET_FUTEX ? CAUSE_LOCK : CAUSE_UNKNOWN;
     }
-}
-
-static bool in_chain(const struct walk *k, const struct thread *th)
-{
-    for (int i = 0; i < k->depth; i++)
-        if (k->chain[i] == th)
-            return true;
-    return false;
 }
 
 static void compose(struct walk *, const struct thread *, int64_t, int64_t, struct shares *);
@@ -420,6 +420,8 @@ void walk_made(struct walk *k, const struct thread *x, const struct thread *cons
     struct maker outer = k->maker;
     k->maker.thread = NULL;
     compose(k, x, made.t0, made.t1, &parts);
+    if (x->tid == x->tgid && x->tgid != k->root->tgid)
+        k->maker.thread = NULL; /* what helped a worker's main thread made a part of it only */
     add_source(k, x, &made, &parts);
     /* a thread that waited for another to make this started long before its first wake */
     bool own = !k->maker.thread;

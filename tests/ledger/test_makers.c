@@ -470,6 +470,56 @@ static void test_a_thread_ahead_is_a_loader(void **state)
     end(w);
 }
 
+/* A worker whose main thread has others read for it: these were made before its queue's thread. */
+static void test_a_worker_s_helpers(void **state)
+{
+    struct world *w = begin();
+    struct threads *t = &w->threads;
+    worker(w, 1 * MS, WORKER);
+    started(t, 2 * MS, OTHER, OTHER, TRAINER);
+    started(t, 4 * MS, OTHER + 2, OTHER, TRAINER); /* reads */
+    started(t, 5 * MS, OTHER + 3, OTHER, TRAINER); /* prepares, and is waited for */
+    started(t, 30 * MS, OTHER + 1, OTHER, TRAINER);
+    for (int64_t at = 10 * MS; at < 200 * MS; at += 50 * MS) {
+        awaited(w, at, WORKER);
+        for (uint32_t helper = OTHER + 2; helper < OTHER + 4; helper++)
+            woken(t, helper, OTHER, TARGET_FUTEX, at - 8 * MS, at, OTHER, OTHER);
+        struct event_wait socket = a_wait(OTHER + 2, OTHER, TARGET_SOCKET, at, at + 10 * MS);
+        push(t, socket);
+        woken(t, OTHER, OTHER, TARGET_FUTEX, at, at + 18 * MS, OTHER + 3, OTHER);
+        woken(t, OTHER + 1, OTHER, TARGET_FUTEX, at + MS, at + 22 * MS, OTHER, OTHER);
+    }
+    look(w, 200 * MS);
+    assert_int_equal(w->makers.count, 2);
+    assert_int_equal(w->makers.maker[1]->key, OTHER);
+    assert_int_equal(w->makers.maker[1]->hop, OTHER + 1);
+    end(w);
+}
+
+/* Most of a batch another thread of the worker made: what the main thread did then is of the batch, too. */
+static void test_a_worker_that_waits_for_a_helper(void **state)
+{
+    struct world *w = begin();
+    struct threads *t = &w->threads;
+    const struct thread *th = threads_find(t, TRAINER);
+    struct made_by *m = NULL;
+    bool fresh;
+    worker(w, 75 * MS, WORKER);
+    started(t, 78 * MS, SHARER, WORKER, TRAINER);
+    for (int64_t at = 100 * MS; at < 400 * MS; at += 100 * MS) {
+        woken(t, SHARER, WORKER, TARGET_POLL, at - 20 * MS, at, WORKER, WORKER);
+        reads(t, SHARER, WORKER, at, at + 80 * MS);
+        woken(t, WORKER, WORKER, TARGET_FUTEX, at, at + 80 * MS, SHARER, WORKER);
+        woken(t, FEEDER, WORKER, TARGET_FUTEX, at + MS, at + 95 * MS, WORKER, WORKER);
+        woken(t, TRAINER, TRAINER, TARGET_PIPE, at + 2 * MS, at + 96 * MS, FEEDER, WORKER);
+        m = makers_of_wake(&w->makers, th, &th->waits.item[th->waits.count - 1], &fresh);
+    }
+    assert_non_null(m);
+    assert_int_equal(m->tid, WORKER);
+    assert_int_equal(m->hop, FEEDER);
+    end(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +540,8 @@ int main(void)
         cmocka_unit_test(test_a_keeper_that_starts),
         cmocka_unit_test(test_a_pool_is_no_loader),
         cmocka_unit_test(test_a_thread_ahead_is_a_loader),
+        cmocka_unit_test(test_a_worker_s_helpers),
+        cmocka_unit_test(test_a_worker_that_waits_for_a_helper),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -285,6 +285,48 @@ static void a_chain_of_three(void **state)
     assert_non_null(strstr(links.link[2].did, "read from nfs://10.0.0.4/data"));
 }
 
+#define HELPER 203u /* further threads of the worker's process */
+#define HELPER2 204u
+
+/* A thread of the worker reads for its main thread, is asked, and wakes it when all is there: what it waited
+ * for before it was asked, while the main thread decoded, is no part of that. */
+static void a_helper_begins_with_work(void **state)
+{
+    (void)state;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    started(&t, 1 * MS, HELPER, WORKER, TRAINER);
+    for (int64_t at = 100 * MS; at < 400 * MS; at += 100 * MS) {
+        woken(&t, HELPER, WORKER, TARGET_POLL, at - 20 * MS, at, WORKER, WORKER);
+        reads(&t, HELPER, WORKER, at + 1 * MS, at + 79 * MS);
+        woken(&t, WORKER, WORKER, TARGET_FUTEX, at + 1 * MS, at + 80 * MS, HELPER, WORKER);
+        woken(&t, TRAINER, TRAINER, TARGET_PIPE, at, at + 99 * MS, WORKER, WORKER);
+    }
+    struct shares s = walked(WORKER, 399 * MS, NULL);
+    assert_int_equal(shares_of(&s, CAUSE_LOCK), 0);
+    assert_in_range(shares_of(&s, CAUSE_STORAGE), 76 * MS, 79 * MS);
+}
+
+/* In a pool one thread tells the next that there is more to do. */
+static void a_pool_hands_work_on(void **state)
+{
+    (void)state;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    started(&t, 1 * MS, HELPER, WORKER, TRAINER);
+    started(&t, 1 * MS, HELPER2, WORKER, TRAINER);
+    for (int64_t at = 100 * MS; at < 400 * MS; at += 100 * MS) {
+        woken(&t, HELPER, WORKER, TARGET_FUTEX, at - 20 * MS, at, WORKER, WORKER);
+        woken(&t, HELPER2, WORKER, TARGET_FUTEX, at - 20 * MS, at + 1 * MS, HELPER, WORKER);
+        reads(&t, HELPER, WORKER, at + 1 * MS, at + 39 * MS);
+        reads(&t, HELPER2, WORKER, at + 1 * MS, at + 79 * MS);
+        woken(&t, WORKER, WORKER, TARGET_FUTEX, at + 1 * MS, at + 40 * MS, HELPER, WORKER);
+        woken(&t, WORKER, WORKER, TARGET_FUTEX, at + 40 * MS + 1, at + 80 * MS, HELPER2, WORKER);
+        woken(&t, TRAINER, TRAINER, TARGET_PIPE, at, at + 99 * MS, WORKER, WORKER);
+    }
+    struct shares s = walked(WORKER, 399 * MS, NULL);
+    assert_int_equal(shares_of(&s, CAUSE_LOCK), 0);
+    assert_in_range(shares_of(&s, CAUSE_STORAGE), 75 * MS, 79 * MS);
+}
+
 /* Per batch of 100 ms: 80 ms of reading, then the queue's thread is told; both fight for the
  * interpreter lock, and the worker waits for it too before it reads on. */
 static void made_with_a_lock(int batches)
@@ -740,6 +782,8 @@ int main(void)
         T(a_queue_thread_made_late_stands_for_a_delivery),
         T(silent_turns),
         T(a_chain_of_three),
+        T(a_helper_begins_with_work),
+        T(a_pool_hands_work_on),
         T(what_a_relay_hands_on_was_made_beside),
         T(a_relay_that_only_fetches_hands_on_what_was_made),
         T(what_a_relay_found_was_made),

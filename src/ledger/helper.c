@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "ledger/helper.h"
+
+#include "base/unit.h"
+#include "ledger/search.h"
+
+/* CPython's interpreter lock is handed over after 5 ms: who waits longer than this waits for work. */
+#define LOCK_NS (6 * NS_PER_MS)
+/* So many of the last wakes and waits tell whom a thread works for, and whether it reads. */
+#define LAST_WAKES 64
+#define LAST_WAITS 64
+#define READS_PART 4 /* a reader waits for bytes at least once in so many waits */
+#define TELLING 2    /* once may be chance: a start, a thread without a core that holds a lock */
+
+static bool works_for(const struct thread *y, const struct thread *consumer, int64_t t)
+{
+    size_t i = SEARCH_AFTER(&y->wakes, t, t);
+    for (int n = 0; n < LAST_WAKES && i-- > y->wakes.first; n++)
+        if (y->wakes.item[i].tid == consumer->tid)
+            return true;
+    return false;
+}
+
+/* Did it wait for work? Who ended that is the consumer, or another of its helpers: in a pool one tells the
+ * next that there is more. */
+static bool waited_for_work(const struct threads *t, const struct thread *x,
+                            const struct thread *consumer, const struct event_wait *w)
+{
+    bool queue = w->target == TARGET_POLL || w->target == TARGET_PIPE ||
+                 w->target == TARGET_FUTEX || w->target == TARGET_UNKNOWN;
+    if (!queue || !w->waker_tid || w->waker_tgid != x->tgid || w->waker_tid == x->tid ||
+        w->flags & (WAIT_WAKER_IRQ | WAIT_ROOM) ||
+        (w->target == TARGET_FUTEX && w->t_wake - w->t_out <= LOCK_NS))
+        return false;
+    const struct thread *by = threads_find(t, w->waker_tid);
+    return by && (by == consumer || works_for(by, consumer, w->t_wake));
+}
+
+void helper_begin(const struct threads *t, const struct thread *x, const struct thread *consumer,
+                  struct turn *turn)
+{
+    if (x->tgid != consumer->tgid || x->tid == x->tgid)
+        return;
+    for (size_t i = waits_after(&x->waits, turn->t1); i-- > x->waits.first;) {
+        const struct event_wait *w = &x->waits.item[i];
+        if (w->t_in > turn->t1)
+            continue;
+        if (w->t_wake <= turn->t0)
+            return;
+        if (!waited_for_work(t, x, consumer, w))
+            continue;
+        turn->idle_ns = w->t_wake - later(w->t_out, turn->t0);
+        turn->t0 = w->t_wake;
+        turn->from_start = turn->from_horizon = false;
+        return;
+    }
+}
+
+static bool reads(const struct thread *x)
+{
+    int all = 0, reading = 0;
+    for (size_t i = x->waits.count; all < LAST_WAITS && i-- > x->waits.first;) {
+        uint8_t target = x->waits.item[i].target;
+        all += target != TARGET_CORE;
+        reading += target == TARGET_SOCKET || target == TARGET_FILE || target == TARGET_POLL;
+    }
+    return reading >= TELLING && reading * READS_PART >= all;
+}
+
+/* Locks, too, are handed over without a time limit, but soon. */
+static bool awaited(const struct thread *x, const struct thread *y)
+{
+    int all = 0, awaited = 0;
+    for (size_t i = x->wakes.count; all < LAST_WAKES && i-- > x->wakes.first;) {
+        const struct wake *w = &x->wakes.item[i];
+        if (w->tid != y->tid || w->timed)
+            continue;
+        all++;
+        awaited += w->waited_ns > LOCK_NS;
+    }
+    return awaited >= TELLING && awaited * 2 >= all;
+}
+
+bool helper_of(const struct thread *x, const struct thread *y)
+{
+    return reads(x) || awaited(x, y);
+}
