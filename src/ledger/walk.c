@@ -84,6 +84,14 @@ static bool in_chain(const struct walk *k, const struct thread *th)
     return false;
 }
 
+/* Did it wait, in the midst of what it wrote, for one that waits for it in its turn? That had enough to do: it
+ * is no part of the making. Room in a loader's own queue is (turn.c). */
+static bool waited_for_room(const struct making *m, const struct event_wait *w)
+{
+    return w->flags & WAIT_ROOM && w->waker_tid != m->k->root->tid &&
+           in_chain(m->k, threads_find(m->k->threads, w->waker_tid));
+}
+
 /* One piece of what the thread that is composed did. */
 static void take_piece(void *arg, const struct piece *p)
 {
@@ -106,6 +114,8 @@ static void take_piece(void *arg, const struct piece *p)
                    p->ns);
         return;
     }
+    if (waited_for_room(m, w))
+        return;
     struct pool *pool = NULL;
     if (w->waker_tid && !(w->flags & WAIT_WAKER_IRQ))
         pool = pool_of(m, w->waker_tid);

@@ -287,6 +287,7 @@ static void a_chain_of_three(void **state)
 
 #define HELPER 203u /* further threads of the worker's process */
 #define HELPER2 204u
+#define PROGRAM 400u /* that the worker runs */
 
 /* A thread of the worker reads for its main thread, is asked, and wakes it when all is there: what it waited
  * for before it was asked, while the main thread decoded, is no part of that. */
@@ -325,6 +326,27 @@ static void a_pool_hands_work_on(void **state)
     struct shares s = walked(WORKER, 399 * MS, NULL);
     assert_int_equal(shares_of(&s, CAUSE_LOCK), 0);
     assert_in_range(shares_of(&s, CAUSE_STORAGE), 75 * MS, 79 * MS);
+}
+
+/* A program of the worker's own reads for 40 ms, and more than the pipe holds: until the worker, which decodes,
+ * has taken it the program waits for room. No lock has kept it from reading. */
+static void a_program_that_waits_for_room(void **state)
+{
+    (void)state;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    started(&t, 10 * MS, PROGRAM, PROGRAM, WORKER);
+    for (int64_t at = 100 * MS; at < 400 * MS; at += 100 * MS) {
+        struct event_wait room = a_wait(PROGRAM, PROGRAM, TARGET_PIPE, at + 41 * MS, at + 55 * MS);
+        reads(&t, PROGRAM, PROGRAM, at, at + 40 * MS);
+        woken(&t, WORKER, WORKER, TARGET_PIPE, at + 1 * MS, at + 41 * MS, PROGRAM, PROGRAM);
+        room.flags = WAIT_ROOM;
+        room.waker_tid = room.waker_tgid = WORKER;
+        push(&t, room);
+        woken(&t, TRAINER, TRAINER, TARGET_PIPE, at + 1 * MS, at + 99 * MS, WORKER, WORKER);
+    }
+    struct shares s = walked(WORKER, 399 * MS, NULL);
+    assert_int_equal(shares_of(&s, CAUSE_LOCK), 0);
+    assert_in_range(shares_of(&s, CAUSE_STORAGE), 15 * MS, 40 * MS);
 }
 
 /* Per batch of 100 ms: 80 ms of reading, then the queue's thread is told; both fight for the
@@ -784,6 +806,7 @@ int main(void)
         T(a_chain_of_three),
         T(a_helper_begins_with_work),
         T(a_pool_hands_work_on),
+        T(a_program_that_waits_for_room),
         T(what_a_relay_hands_on_was_made_beside),
         T(a_relay_that_only_fetches_hands_on_what_was_made),
         T(what_a_relay_found_was_made),
