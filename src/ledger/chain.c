@@ -42,7 +42,7 @@ static const char *role(const struct threads *t, const struct thread *th)
         return "launching thread ";
     if (!t || !threads_maker(t, th->tgid, &maker, &hop))
         return "";
-    return th == maker ? "worker " : th == hop ? "feeder " : "";
+    return th == maker ? "worker " : th == hop ? "feeder " : "worker's thread ";
 }
 
 void chain_who(const struct chain_links *links, const struct thread *th, char *buf, size_t size)

@@ -15,7 +15,7 @@ struct chain_links {
 };
 
 /* "python3 4711"; where its role is known, "launching thread python3 4711", "worker python3 4712" (it makes
- * what its process delivers), "feeder python3 4713" (to which the worker hands it). */
+ * what its process delivers), "feeder python3 4713" (to which the worker hands it), "worker's thread python3 4714" (others of its process). */
 void chain_who(const struct chain_links *links, const struct thread *th, char *buf, size_t size);
 
 /* Adds that th did what `format` says, for ns. Each of these adds nothing to a full chain. */

@@ -375,6 +375,9 @@ static void roles_are_told(void **state)
     assert_string_equal(links.link[0].who, "launching thread python3 100");
     assert_non_null(strstr(links.link[0].did, "waited for feeder python3 201 for"));
     assert_string_equal(links.link[links.count - 1].who, "worker python3 200");
+    char who[64];
+    chain_who(&links, threads_find(&t, SHARER), who, sizeof(who));
+    assert_string_equal(who, "worker's thread python3 202");
     links.threads = NULL;
     links.count = 0;
     gap_explain(&t, &names, &g, &s, &evidence, &links);
