@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINES_DEFAULT = 40, RESOURCE_LEAST = 8 };
+enum { LINES_DEFAULT = 40, RESOURCE_LEAST = 8, NARROW = 60 };
 
 /* How much each part may take; tried from the roomiest on until the page fits. */
 struct room {
@@ -35,6 +35,12 @@ struct text {
     bool note_said; /* the first note was given as the reason of unknown time */
 };
 
+/* Below NARROW columns the same text takes twice as many lines, and the page scrolls. */
+static int lines(const struct text *t, int count)
+{
+    return t->page.width < NARROW ? 2 * count : count;
+}
+
 static void put_head(struct text *t)
 {
     struct page *p = &t->page;
@@ -42,12 +48,12 @@ static void put_head(struct text *t)
     page_end(p);
     struct str *s = page_scratch(p);
     phrase_head(t->r, s);
-    page_wrap(p, TONE_DIM, "", str_text(s), 2);
+    page_wrap(p, TONE_DIM, "", str_text(s), lines(t, 2));
     if (!t->r->cut_short)
         return;
     s = page_scratch(p);
     str_addf(s, "cut short: %s", t->r->cut_short);
-    page_wrap(p, TONE_WARN, "! ", str_text(s), 2);
+    page_wrap(p, TONE_WARN, "! ", str_text(s), lines(t, 2));
 }
 
 static void put_share(struct text *t, const struct sum_group *g, enum state state, int columns)
@@ -236,7 +242,7 @@ static void put_unknown(struct text *t)
     struct page *p = &t->page;
     struct str *s = page_scratch(p);
     if (phrase_unknown(t->r, t->sum, s, &t->note_said))
-        page_wrap(p, TONE_WARN, "! ", str_text(s), 3);
+        page_wrap(p, TONE_WARN, "! ", str_text(s), lines(t, 3));
 }
 
 static void put_chain(struct text *t)
@@ -250,7 +256,7 @@ static void put_chain(struct text *t)
     page_heading(p, str_text(s));
     s = page_scratch(p);
     phrase_chain(&t->r->chains[0], s);
-    page_wrap(p, TONE_PLAIN, "  ", str_text(s), t->room->chain);
+    page_wrap(p, TONE_PLAIN, "  ", str_text(s), lines(t, t->room->chain));
 }
 
 static void put_more(struct page *p, const char *lead, size_t count, const char *what)
@@ -307,10 +313,11 @@ static void put_finding(struct text *t, size_t index)
     if (f->evidence.count && t->room->because && !t->sum->quiet) {
         s = page_scratch(p);
         phrase_evidence(&f->evidence, s);
-        page_wrap(p, TONE_DIM, "    ", str_text(s), t->room->because);
+        page_wrap(p, TONE_DIM, "    ", str_text(s), lines(t, t->room->because));
     }
     if (f->fix)
-        page_wrap(p, TONE_PLAIN, p->unicode ? "    \xe2\x86\x92 " : "    > ", f->fix, t->room->fix);
+        page_wrap(p, TONE_PLAIN, p->unicode ? "    \xe2\x86\x92 " : "    > ", f->fix,
+                  lines(t, t->room->fix));
 }
 
 static void put_findings(struct text *t)
@@ -338,7 +345,7 @@ static void put_notes(struct text *t)
     if (from < end)
         page_end(p);
     for (size_t i = from; i < end; i++)
-        page_wrap(p, TONE_WARN, "! ", t->r->notes[i], t->room->note);
+        page_wrap(p, TONE_WARN, "! ", t->r->notes[i], lines(t, t->room->note));
     if (end < t->r->note_count) {
         put_more(p, "! ", t->r->note_count - end, " notes");
     }
@@ -350,10 +357,10 @@ static void put_verdict(struct text *t)
     const char *sentence = t->r->verdict.sentence;
     page_end(p);
     page_wrap(p, TONE_BOLD, "Verdict: ", sentence ? sentence : "unknown: too little was seen.",
-              t->room->verdict);
+              lines(t, t->room->verdict));
     struct str *s = page_scratch(p);
     phrase_cost(t->r, s);
-    page_wrap(p, TONE_DIM, "gpufeed: ", str_text(s), 2);
+    page_wrap(p, TONE_DIM, "gpufeed: ", str_text(s), lines(t, 2));
 }
 
 static void put_page(struct text *t)
@@ -410,7 +417,7 @@ void report_text(const struct report *r, const struct report_text_options *optio
     }
     if (sum_groups(r, 4, &groups, &t.group_count)) {
         t.groups = groups;
-        put_fitting(&t, options->lines > 0 ? options->lines : LINES_DEFAULT, out);
+        put_fitting(&t, lines(&t, options->lines > 0 ? options->lines : LINES_DEFAULT), out);
     } else {
         out->failed = true;
     }

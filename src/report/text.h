@@ -20,7 +20,8 @@ struct report_text_options {
     bool colour;  /* ANSI colours */
     bool unicode; /* else plain ASCII */
     int width;    /* columns; 0 is 100; kept within 40 and 160 */
-    int lines;    /* at most; 0 is 40; the least possible is about 30 */
+    /* at most; 0 is 40; the least possible is about 30; twice as many below 60 columns */
+    int lines;
 };
 
 /* Appends to *out; out->failed when memory ran out. */

@@ -169,6 +169,8 @@ def test_a_terminal_of_any_width(columns, starving):
     assert "\x1b" not in plain, "nothing but colours"
     if columns >= 40:
         assert max(width(line) for line in plain.split("\r\n")) <= columns, plain
+        said = gf.report(starving, "--price", "28")["verdict"]["sentence"]
+        assert said in " ".join(plain.split()), "the verdict is never cut"
 
 
 def colours(starving, **env):

@@ -108,7 +108,7 @@ static void the_page_fits_the_screen(void **state)
                 if (plain_width(line) > widths[w])
                     fail_msg("%s at %d: %s", fixture_names[i], widths[w], line);
             }
-            if (lines > (widths[w] < 60 ? 50 : 40))
+            if (lines > (widths[w] < 60 ? 80 : 40))
                 fail_msg("%s at %d: %d lines", fixture_names[i], widths[w], lines);
             str_clear(&out);
             report_clear(&r);
