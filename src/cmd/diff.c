@@ -8,8 +8,8 @@
 static const char help_text[] =
     "usage: gpufeed diff BEFORE AFTER [options]\n"
     "\n"
-    "Compares two recordings, or two files of another tool that report reads: what became of the\n"
-    "waits, the findings and the money.\n"
+    "Compares two recordings, or two files of another tool that report reads: what\n"
+    "became of the waits, the findings and the money.\n"
     "\n"
     "      --json           as JSON (gpufeed.diff/1, doc/diff.schema.json)\n"
     "      --price AMOUNT   what the machine costs per hour\n"

@@ -42,13 +42,14 @@ int cmd_help(const struct command *c)
 
 static int help(FILE *to)
 {
-    fputs("gpufeed tells what an accelerator waited for, what that cost, and what to change.\n\n"
+    fputs("gpufeed tells what an accelerator waited for, what that cost, and what to\n"
+          "change.\n\n"
           "usage: gpufeed VERB [options]\n\n",
           to);
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(to, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
-    fputs("\n'gpufeed VERB --help' explains a verb, with examples. 'gpufeed --version' prints the "
-          "version.\n\n"
+    fputs("\n'gpufeed VERB --help' explains a verb, with examples.\n"
+          "'gpufeed --version' prints the version.\n\n"
           "examples:\n"
           "  gpufeed run --price 28 --currency EUR -- python3 train.py\n"
           "  gpufeed report job.gpufeed --html job.html\n",

@@ -31,6 +31,7 @@ def test_the_first_verbs_are_there():
 def test_help_goes_to_stdout(ask):
     r = gf.gpufeed(*ask)
     assert r.code == 0 and r.err == "" and "usage" in r.out.lower() and "example" in r.out.lower(), r
+    assert max(map(len, r.out.splitlines())) <= 80, r
 
 
 @pytest.mark.parametrize("verb", BUILT)
@@ -38,7 +39,7 @@ def test_each_verb_explains_itself_with_examples(verb):
     r = gf.gpufeed(verb, "--help")
     assert r.code == 0 and r.err == "", r
     assert "example" in r.out.lower() and f"gpufeed {verb}" in r.out, r
-    assert max(map(len, r.out.splitlines())) <= 100, r
+    assert max(map(len, r.out.splitlines())) <= 80, r
 
 
 @pytest.mark.parametrize("verb", NOT_BUILT)
