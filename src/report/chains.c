@@ -46,12 +46,11 @@ void report_chains(const struct report *r, const struct report_text_options *opt
             page_end(&p);
         put_chain(&p, r, i);
     }
-    if (!r->chain_count) {
-        struct str *s = page_scratch(&p);
-        str_addf(s, "no wait chains are stored%s%s", r->mode ? ": the recording is from a " : "",
-                 r->mode ? r->mode : "");
-        page_wrap(&p, TONE_PLAIN, "", str_text(s), 2);
-    }
+    if (!r->chain_count)
+        page_wrap(&p, TONE_PLAIN, "",
+                  r->accelerator_count ? "no wait chains are stored: no wait lasted a millisecond"
+                                       : "no wait chains are stored: no accelerator was seen",
+                  2);
     page_scratch(&p);
     str_clear(&p.text);
 }

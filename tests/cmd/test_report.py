@@ -210,6 +210,14 @@ def test_chains(starving):
     assert r.code == 0 and r.err == "" and "train" in r.out and "\x1b" not in r.out, r
 
 
+def test_chains_where_no_wait_was_long(folder):
+    gf.record(folder / "r.gpufeed", gf.JOBS, "kernels", "1", "0.01")
+    r = gf.gpufeed("report", folder / "r.gpufeed", "--chains")
+    assert r.code == 0 and ("no wait lasted a millisecond" in r.out or "waited" in r.out), r
+    gf.gpufeed("run", "-q", "-o", folder / "none.gpufeed", "--", "true")
+    assert "no accelerator was seen" in gf.gpufeed("report", folder / "none.gpufeed", "--chains").out
+
+
 # ---- HTML ------------------------------------------------------------------------------------
 
 
