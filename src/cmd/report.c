@@ -69,6 +69,11 @@ static int report(int argc, char **argv)
         return code;
     if (optind == argc)
         return cmd_usage(&cmd_report, "which recording?");
+    for (int i = optind; i < argc; i++)
+        if (show_is_stdout(argv[i]))
+            return cmd_usage(&cmd_report,
+                             "it reads files, not the standard input: give their names "
+                             "(a file called \"-\" is ./-)");
     o.quiet = o.html && !o.json && !o.chains;
     const char *clash = show_clash(&o, true);
     if (clash)

@@ -6,6 +6,7 @@
 #include "base/unit.h"
 #include "plan/money.h"
 #include "plan/whatif.h"
+#include "record/fill.h"
 #include "record/price_log.h"
 
 #include <math.h>
@@ -189,13 +190,31 @@ static bool is_currency(const char *code)
     return code && strlen(code) == 3 && strspn(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == 3;
 }
 
+/* To ask for another currency does not change what an amount is worth: it stays the one that it was given in. */
+static bool other_currency(const struct report *r, const struct record_options *o)
+{
+    return isnan(o->price_per_hour) && r->money.rate_per_hour > 0 && o->currency &&
+           is_currency(r->money.currency) && strcmp(o->currency, r->money.currency) != 0;
+}
+
+static bool note_currency(struct report *r, const struct record_options *o)
+{
+    struct str line = {0};
+    str_addf(&line, "the price was given in %s: to have it in %s, give the price in %s, too",
+             r->money.currency, o->currency, o->currency);
+    bool ok = !line.failed && fill_note(r, str_text(&line));
+    str_clear(&line);
+    return ok;
+}
+
 /* What was given to the measurement leaves r; *ret_rate and *ret_code (owned; NULL: out of memory) are what
  * counts. */
 static void take_price(struct report *r, const struct record_options *o, double *ret_rate,
                        char **ret_code)
 {
     char *recorded = r->money.currency;
-    const char *code = o->currency ? o->currency : is_currency(recorded) ? recorded : "EUR";
+    bool asked = o->currency && !other_currency(r, o);
+    const char *code = asked ? o->currency : is_currency(recorded) ? recorded : "EUR";
     *ret_rate = isnan(o->price_per_hour) ? r->money.rate_per_hour : o->price_per_hour;
     *ret_code = mem_strdup(code);
     r->money.currency = NULL;
@@ -207,6 +226,8 @@ bool price_money(struct report *r, const struct record_options *options)
 {
     double rate;
     char *code;
+    if (other_currency(r, options) && !note_currency(r, options))
+        return false;
     take_price(r, options, &rate, &code);
     if (!isfinite(rate) || rate <= 0) {
         free(code);

@@ -59,6 +59,18 @@ def test_the_price_of_the_run_is_kept(folder):
     assert gf.report(path, "--price", "0")["money"]["spent"] is None
 
 
+def test_another_currency_does_not_change_an_amount(folder):
+    """28 EUR an hour are not 28 USD an hour."""
+    path = folder / "r.gpufeed"
+    gf.gpufeed("run", "--simulate", "-q", "--price", "28", "--currency", "EUR", "-o", path, "--", gf.JOBS, "kernels", "20", "5")
+    m = gf.report(path, "--currency", "USD")["money"]
+    assert (m["rate_per_hour"], m["currency"]) == (28, "EUR"), m
+    text = " ".join(gf.gpufeed("report", path, "--currency", "USD").out.split())
+    assert "the price was given in EUR" in text and "$" not in text, text
+    assert "was given in" not in gf.gpufeed("report", path, "--currency", "EUR").out
+    assert gf.report(path, "--currency", "USD", "--price", "30")["money"]["currency"] == "USD"
+
+
 def test_the_span_is_from_taking_the_device_to_its_release(folder):
     r = gf.gpufeed("run", "--simulate", "-q", "-o", folder / "r.gpufeed", "--", "sh", "-c",
                    'sleep 0.7; "$@"; sleep 0.7', "sh", gf.JOBS, "hold", "0.5")

@@ -115,6 +115,12 @@ def test_a_wrong_number_of_devices(n, folder):
     assert list(folder.iterdir()) == [], r
 
 
+def test_report_reads_files():
+    r = gf.gpufeed("report", "-", stdin=b"x")
+    wrong_usage(r)
+    assert "standard input" in r.err, r
+
+
 def test_a_number_of_devices_beside_the_option(folder):
     r = gf.gpufeed("run", "--simulate", "2", "--", "true", cwd=folder)
     assert r.code == 127 and "--simulate=2" in gf.one_line(r.err) and list(folder.iterdir()) == [], r
