@@ -71,11 +71,13 @@ static bool add_finding(struct diff *d, const struct report_finding *before,
     return f->id && f->title;
 }
 
-/* The findings of `from` that are of this change; each rule once. */
+/* The findings of `from` that are of this change; each rule once. What a run lacks that is too short to judge is
+ * not known. */
 static bool add_findings(struct diff *d, const struct report *from, const struct report *other,
                          enum diff_change change)
 {
-    for (size_t i = 0; i < from->finding_count; i++) {
+    bool known = change == DIFF_KEPT || !other->too_short;
+    for (size_t i = 0; i < from->finding_count && known; i++) {
         const struct report_finding *f = &from->findings[i];
         const struct report_finding *same = find(other, f->id);
         if (find(from, f->id) != f || (same != NULL) != (change == DIFF_KEPT))
@@ -134,7 +136,7 @@ static char *sentence(const struct diff *d)
                  unit_format_ns(a, sizeof(a), unit_ns(d->span_seconds.after)),
                  unit_format_ns(b, sizeof(b), unit_ns(d->span_seconds.before)));
         if (isfinite(d->speedup) && fabs(d->speedup - 1) >= SAME_LENGTH)
-            str_addf(&out, ", %.2f× as fast", d->speedup);
+            str_addf(&out, d->speedup < 100 ? ", %.2f× as fast" : ", %.0f× as fast", d->speedup);
         str_add(&out, ".");
     }
     if (out.failed)

@@ -222,6 +222,14 @@ def test_chains(starving):
     assert r.code == 0 and r.err == "" and "train" in r.out and "\x1b" not in r.out, r
 
 
+def test_a_run_that_is_too_short_has_cured_nothing(starving, folder):
+    gf.record(folder / "r.gpufeed", gf.JOBS, "kernels", "1", "1")
+    for pair, change in ((starving, folder / "r.gpufeed"), "gone"), ((folder / "r.gpufeed", starving), "new"):
+        r = gf.gpufeed("diff", *pair)
+        assert r.code == 0 and "too short to judge" in " ".join(r.out.split()), r
+        assert not re.search(rf"^  {change}\b", r.out, re.M), r
+
+
 def test_chains_where_no_wait_was_long(folder):
     gf.record(folder / "r.gpufeed", gf.JOBS, "kernels", "1", "0.01")
     r = gf.gpufeed("report", folder / "r.gpufeed", "--chains")
