@@ -182,15 +182,21 @@ static int cannot_run(const char *command, int err)
     return err == ENOENT ? JOB_NOT_FOUND : JOB_NOT_EXECUTABLE;
 }
 
-/* `--simulate 2`: what is optional follows an equals sign, and the 2 is taken for the command. */
+static int cannot_find(const char *command, int err, const char *hint)
+{
+    say(cmd_run.name, "cannot run \"%s\": %s; %s%s", command, strerror(err), hint, command);
+    return err == ENOENT ? JOB_NOT_FOUND : JOB_NOT_EXECUTABLE;
+}
+
+/* What may have been meant: `--simulate 2` (what is optional follows an equals sign), or a script. */
 static int not_found(const struct run_options *o, int err)
 {
-    const char *name = o->argv[0];
-    if (!o->sim_devices[0] || !*name || strspn(name, "0123456789") != strlen(name))
-        return cannot_run(name, err);
-    say(cmd_run.name, "cannot run \"%s\": %s; for so many accelerators, --simulate=%s", name,
-        strerror(err), name);
-    return JOB_NOT_FOUND;
+    const char *name = o->argv[0], *dot = strrchr(name, '.');
+    if (o->sim_devices[0] && *name && strspn(name, "0123456789") == strlen(name))
+        return cannot_find(name, err, "for so many accelerators, --simulate=");
+    if (dot && !strcmp(dot, ".py") && !access(name, F_OK))
+        return cannot_find(name, err, "a script is an argument of its interpreter: python3 ");
+    return cannot_run(name, err);
 }
 
 /* The job with nobody watching: what is left when measuring cannot begin. */

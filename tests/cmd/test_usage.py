@@ -115,6 +115,13 @@ def test_a_wrong_number_of_devices(n, folder):
     assert list(folder.iterdir()) == [], r
 
 
+@pytest.mark.parametrize("name, code", [("train.py", 127), ("./train.py", 126)])
+def test_a_script_without_its_interpreter(name, code, folder):
+    (folder / "train.py").write_text("print(1)\n")
+    r = gf.gpufeed("run", "--", name, "--lr", "0.1", cwd=folder)
+    assert r.code == code and f"python3 {name}" in gf.one_line(r.err), r
+
+
 def test_report_reads_files():
     r = gf.gpufeed("report", "-", stdin=b"x")
     wrong_usage(r)
