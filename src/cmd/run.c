@@ -41,7 +41,7 @@ static const char help_text[] =
     "      --rules DIR      more rules, or others of the same name\n"
     "      --fail-on LEVEL  exit 1 if a finding is info, warning or critical, or\n"
     "                       worse (only when the command itself exits 0)\n"
-    "  -q, --quiet          no report, only the recording\n"
+    "  -q, --quiet          no report but to files: --report, --html\n"
     "\n"
     "Exit code: the command's own; 128+N if signal N ended it; 126 not executable,\n"
     "127 not found; 2 wrong usage.\n"

@@ -143,7 +143,7 @@ bool show_is_stdout(const char *to)
 const char *show_clash(const struct show_options *o, bool report_to_stdout)
 {
     bool taken = o->to ? show_is_stdout(o->to) : report_to_stdout && (o->json || o->chains);
-    return show_is_stdout(o->html) && taken && !o->quiet
+    return show_is_stdout(o->html) && taken && (o->to || !o->quiet)
                ? "--html - takes the standard output: write the other report to a file"
                : NULL;
 }
@@ -176,7 +176,7 @@ static int show(const struct command *c, struct report *r, const struct show_opt
     struct str out = {0};
     int rc = STATUS_OK;
     bool page_alone = show_is_stdout(o->html) && !o->to && stream == stdout;
-    if (!o->quiet && !page_alone) {
+    if ((o->to || !o->quiet) && !page_alone) {
         render(r, o, stream, &out);
         rc = show_write(&out, o->to, stream, &e);
     }

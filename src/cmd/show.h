@@ -16,7 +16,7 @@ struct show_options {
     const char *html; /* file for the HTML report, "-": standard output; NULL none */
     const char *to;   /* file for the report, "-" as above; NULL: `stream` */
     int fail_on;      /* enum severity; -1 never */
-    bool quiet;
+    bool quiet;       /* nothing to `stream` */
 };
 
 void show_init(struct show_options *o);

@@ -222,6 +222,13 @@ def test_chains(starving):
     assert r.code == 0 and r.err == "" and "train" in r.out and "\x1b" not in r.out, r
 
 
+def test_quiet_writes_the_files_that_are_asked_for(folder):
+    r = gf.gpufeed("run", "--simulate", "-q", "--report", folder / "r.txt", "--html", folder / "r.html", "-o",
+                   folder / "r.gpufeed", "--", gf.JOBS, "kernels", "12", "8")
+    assert r.code == 0 and r.err == "", r
+    assert "Verdict" in (folder / "r.txt").read_text() and "<svg" in (folder / "r.html").read_text()
+
+
 def test_a_run_that_is_too_short_has_cured_nothing(starving, folder):
     gf.record(folder / "r.gpufeed", gf.JOBS, "kernels", "1", "1")
     for pair, change in ((starving, folder / "r.gpufeed"), "gone"), ((folder / "r.gpufeed", starving), "new"):
