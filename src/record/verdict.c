@@ -258,7 +258,11 @@ static void add_machines(struct str *out, const struct report *r)
     double faster = v->faster_accelerator_max_speedup;
     bool known = isfinite(faster);
     if (known)
-        str_addf(out, " A faster GPU gains at most %.*f×", faster < 1.95 ? 2 : 1, faster);
+        str_addf(out, " A faster GPU gains at most %.*f×",
+                 faster < 1.95   ? 2
+                 : faster < 99.5 ? 1
+                                 : 0,
+                 faster);
     if (v->more_accelerators_help >= 0)
         str_addf(out, "%s %s", known ? ";" : "",
                  v->more_accelerators_help          ? "twice as many GPUs help"
