@@ -40,6 +40,8 @@ static const char *role(const struct threads *t, const struct thread *th)
     const struct thread *maker, *hop;
     if (t && th->launches)
         return "launching thread ";
+    if (t && th->relays)
+        return "relay ";
     if (!t || !threads_maker(t, th->tgid, &maker, &hop))
         return "";
     return th == maker ? "worker " : th == hop ? "feeder " : "worker's thread ";

@@ -14,8 +14,10 @@ struct chain_links {
     struct chain_link link[CHAIN_LINKS_MAX];
 };
 
-/* "python3 4711"; where its role is known, "launching thread python3 4711", "worker python3 4712" (it makes
- * what its process delivers), "feeder python3 4713" (to which the worker hands it), "worker's thread python3 4714" (others of its process). */
+/* "python3 4711"; where its role is known, "launching thread python3 4711", "relay python3 4712" (a thread of
+ * its process that hands on what others made, such as PyTorch's that pins memory), "worker python3 4713" (it makes
+ * what its process delivers), "feeder python3 4714" (to which the worker hands it), "worker's thread
+ * python3 4715" (others of its process). */
 void chain_who(const struct chain_links *links, const struct thread *th, char *buf, size_t size);
 
 /* Adds that th did what `format` says, for ns. Each of these adds nothing to a full chain. */

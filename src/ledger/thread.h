@@ -42,6 +42,7 @@ struct thread {
     uint32_t tid, tgid, parent_tgid;
     bool job, alive;
     bool launches;         /* asked a device for work at least once */
+    bool relays;           /* handed on to it what another process had made (ledger/relay.h) */
     int64_t start, exit;   /* INT64_MIN / INT64_MAX: not seen */
     int64_t exec;          /* when it began its program; INT64_MIN: its parent's, or not seen */
     int64_t first_launch;  /* INT64_MAX: none */

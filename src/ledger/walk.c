@@ -358,6 +358,8 @@ static bool deliver(struct walk *k, const struct thread *x, const struct thread 
         return ok;
     }
     *ret_own = true;
+    if (consumer == k->root && turn.source && x->tgid == k->root->tgid)
+        k->relay = x;
     walk_made(k, x, consumer, &turn, ret);
     return true;
 }
@@ -461,9 +463,13 @@ bool walk_delivery(struct walk *k, struct threads *makers, const struct thread *
 {
     bool own;
     k->pieces = 0;
+    k->relay = NULL;
     if (!deliver(k, x, k->root, t, ret, &own))
         return false;
     const struct thread *maker = k->maker.thread;
+    struct thread *relay = k->relay ? threads_find(makers, k->relay->tid) : NULL;
+    if (relay)
+        relay->relays = true;
     if (own && maker && maker->tgid == x->tgid && x->tgid != k->root->tgid && maker != x)
         threads_set_maker(makers, maker, k->maker.hop);
     return true;

@@ -50,8 +50,9 @@ struct walk {
     int depth;
     int pieces; /* composed since walk_init or the last delivery: threads can wake each other in webs */
     struct maker maker;
-    int64_t own_cpu;           /* of the thread composed last */
-    struct chain_links *links; /* wanted where not NULL */
+    const struct thread *relay; /* who handed the last delivery on to the root; NULL: who made it */
+    int64_t own_cpu;            /* of the thread composed last */
+    struct chain_links *links;  /* wanted where not NULL */
 };
 
 void walk_init(struct walk *k, const struct threads *threads, const struct intern *names,

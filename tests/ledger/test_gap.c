@@ -384,6 +384,29 @@ static void roles_are_told(void **state)
     assert_string_equal(links.link[0].who, "python3 100");
 }
 
+/* A thread between the workers and the one that launches, which hands on what they made. */
+static void a_relay_is_told(void **state)
+{
+    const struct chain_links links = {.threads = &t};
+    char who[64];
+    (void)state;
+    started(&t, 0, PIN, TRAINER, 1);
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    started(&t, 0, FEEDER, WORKER, TRAINER);
+    for (int64_t at = 0; at < 300 * MS; at += 100 * MS) {
+        reads(&t, WORKER, WORKER, at, at + 80 * MS);
+        woken(&t, FEEDER, WORKER, TARGET_FUTEX, at + 1, at + 100 * MS, WORKER, WORKER);
+        woken(&t, PIN, TRAINER, TARGET_PIPE, at + 2, at + 100 * MS, FEEDER, WORKER);
+        woken(&t, TRAINER, TRAINER, TARGET_FUTEX, at + 85 * MS, at + 100 * MS, PIN, TRAINER);
+    }
+    struct gap g = a_gap(285 * MS, 302 * MS, 301 * MS, 302 * MS);
+    explained(&g);
+    chain_who(&links, threads_find(&t, PIN), who, sizeof(who));
+    assert_string_equal(who, "relay python3 101");
+    chain_who(&links, threads_find(&t, TRAINER), who, sizeof(who));
+    assert_string_equal(who, "launching thread python3 100");
+}
+
 /* "python3 100 slept for 5 ms", with and without a resource: never the bare name of a cause. */
 static void every_cause_makes_a_sentence(void **state)
 {
@@ -835,6 +858,7 @@ int main(void)
         T(short_connections_to_a_store),
         T(who_could_have_ended_it),
         T(roles_are_told),
+        T(a_relay_is_told),
         T(a_worker_that_had_started),
         T(new_workers_could_have_ended_it),
         T(a_collective_s_thread_is_the_network),
