@@ -3,6 +3,8 @@
 #include "cmd/options.h"
 #include "import/import.h"
 
+#include <unistd.h>
+
 static const char help_text[] =
     "usage: gpufeed report FILE... [options]\n"
     "\n"
@@ -70,10 +72,8 @@ static int report(int argc, char **argv)
     if (optind == argc)
         return cmd_usage(&cmd_report, "which recording?");
     for (int i = optind; i < argc; i++)
-        if (show_is_stdout(argv[i]))
-            return cmd_usage(&cmd_report,
-                             "it reads files, not the standard input: give their names "
-                             "(a file called \"-\" is ./-)");
+        if (show_is_stdout(argv[i]) && access(argv[i], F_OK)) /* a file may be called so */
+            return cmd_usage(&cmd_report, "it reads files, not the standard input: which one?");
     o.quiet = o.html && !o.json && !o.chains;
     const char *clash = show_clash(&o, true);
     if (clash)
