@@ -654,6 +654,11 @@ static void what_a_tcp_peer_is(void **state)
     assert_int_equal(socket_cause(TRAINER, TRAINER, ring), CAUSE_NETWORK);
     ring.flags = WAIT_ACCEPTED; /* a client asks when it likes */
     assert_int_equal(socket_cause(TRAINER, TRAINER, ring), CAUSE_LATE_PEER);
+    ring.rx_during = 64 << 10; /* an image, from far away or from a process beside it */
+    ring.t_wake = 20 * MS;
+    assert_int_equal(socket_cause(TRAINER, TRAINER, ring), CAUSE_NETWORK);
+    ring.flags |= WAIT_LOOPBACK;
+    assert_int_equal(socket_cause(TRAINER, TRAINER, ring), CAUSE_LATE_PEER);
     fetch.rx_bytes = 4000; /* too little to tell */
     fetch.tx_bytes = 1;
     assert_int_equal(socket_cause(WORKER, WORKER, fetch), CAUSE_LATE_PEER);
