@@ -4,8 +4,10 @@
 #include "base/unit.h"
 #include "ledger/search.h"
 
-/* CPython's interpreter lock is handed over after 5 ms: who waits longer than this waits for work. */
+/* CPython's interpreter lock is handed over after 5 ms: who waits longer than this waits for work; so does who
+ * waits without a limit for longer than the locks inside it and the C library are kept. */
 #define LOCK_NS (6 * NS_PER_MS)
+#define INNER_LOCK_NS (1 * NS_PER_MS)
 /* So many of the last wakes and waits tell whom a thread works for, and whether it reads. */
 #define LAST_WAKES 64
 #define LAST_WAITS 64
@@ -21,6 +23,11 @@ static bool works_for(const struct thread *y, const struct thread *consumer, int
     return false;
 }
 
+static bool is_lock(const struct event_wait *w)
+{
+    return w->t_wake - w->t_out <= (w->flags & WAIT_TIMED ? LOCK_NS : INNER_LOCK_NS);
+}
+
 /* Did it wait for work? Who ended that is the consumer, or another of its helpers: in a pool one tells the
  * next that there is more. */
 static bool waited_for_work(const struct threads *t, const struct thread *x,
@@ -29,11 +36,11 @@ static bool waited_for_work(const struct threads *t, const struct thread *x,
     bool queue = w->target == TARGET_POLL || w->target == TARGET_PIPE ||
                  w->target == TARGET_FUTEX || w->target == TARGET_UNKNOWN;
     if (!queue || !w->waker_tid || w->waker_tgid != x->tgid || w->waker_tid == x->tid ||
-        w->flags & (WAIT_WAKER_IRQ | WAIT_ROOM) ||
-        (w->target == TARGET_FUTEX && w->t_wake - w->t_out <= LOCK_NS))
+        w->flags & (WAIT_WAKER_IRQ | WAIT_ROOM) || (w->target == TARGET_FUTEX && is_lock(w)))
         return false;
     const struct thread *by = threads_find(t, w->waker_tid);
-    return by && (by == consumer || works_for(by, consumer, w->t_wake));
+    return by && !turn_took_lock(by, w->t_wake) &&
+           (by == consumer || works_for(by, consumer, w->t_wake));
 }
 
 void helper_begin(const struct threads *t, const struct thread *x, const struct thread *consumer,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * helper: a thread that works for another one of its process (of a pool, or one that runs an event loop): what
- * it did before it was given work was not for what it handed over.
+ * it did before it was given work was not for what it handed over. In the launching process turn.h tells that.
  */
 #ifndef GPUFEED_LEDGER_HELPER_H
 #define GPUFEED_LEDGER_HELPER_H

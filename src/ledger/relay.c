@@ -49,7 +49,8 @@ bool relay_turn(const struct threads *t, const struct thread *x, const struct th
         return false;
     if (x->tgid == chain[0]->tgid)
         begin_at_source(t, x, &turn);
-    helper_begin(t, x, consumer, &turn);
+    else
+        helper_begin(t, x, consumer, &turn);
     *ret = turn;
     return true;
 }

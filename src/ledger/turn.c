@@ -15,6 +15,7 @@
 #define HANDOVER_NS (6 * NS_PER_MS)
 #define HANDOVER_REACH_NS (20 * NS_PER_MS)
 #define BURST_WAKES 64
+#define TAKEN_NS (30 * NS_PER_US) /* from having a core until CPython's lock is taken */
 #define LOCK_WAKES 8 /* between what is handed over and a lock that is given away after it */
 /* The longest that a reader takes for what is in a pipe while more of it waits for room. */
 #define WRITING_NS (50 * NS_PER_MS)
@@ -301,6 +302,15 @@ bool turn_find(const struct thread *x, const struct thread *consumer,
     begin_at_work(x, chain, depth, &turn);
     *ret = turn;
     return true;
+}
+
+bool turn_took_lock(const struct thread *x, int64_t t)
+{
+    size_t i = waits_after(&x->waits, t);
+    while (i > x->waits.first && x->waits.item[i - 1].target == TARGET_CORE)
+        i--;
+    const struct event_wait *w = i > x->waits.first ? &x->waits.item[i - 1] : NULL;
+    return w && w->target == TARGET_FUTEX && w->flags & WAIT_TIMED && t - w->t_in < TAKEN_NS;
 }
 
 int64_t turn_next(const struct thread *x, const struct thread *consumer, int64_t t)

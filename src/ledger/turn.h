@@ -29,6 +29,10 @@ bool turn_same_burst(const struct thread *x, const struct wake *earlier, const s
  * for it in between. Where x never woke it: when it made it, else `t`. */
 int64_t turn_put(const struct thread *x, const struct thread *consumer, int64_t t);
 
+/* Had x, when it woke another thread at t, just got CPython's lock? Who gives it away at the request of others waits,
+ * without a limit, until one of them tells that it has it. */
+bool turn_took_lock(const struct thread *x, int64_t t);
+
 /* Did x take from a queue what another process put there? Room that it made is nothing. */
 bool turn_takes(const struct thread *x, const struct event_wait *w);
 

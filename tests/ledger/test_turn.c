@@ -3,6 +3,7 @@
 #include "threads_of.h"
 
 #include "ledger/direct.h"
+#include "ledger/relay.h"
 #include "ledger/turn.h"
 #include "ledger/walk.h"
 
@@ -289,6 +290,14 @@ static void a_chain_of_three(void **state)
 #define HELPER2 204u
 #define PROGRAM 400u /* that the worker runs */
 
+static struct turn turn_of_helper(int64_t at)
+{
+    const struct thread *chain[2] = {threads_find(&t, TRAINER), threads_find(&t, WORKER)};
+    struct turn turn;
+    assert_true(relay_turn(&t, threads_find(&t, HELPER), chain[1], chain, 2, at, &turn));
+    return turn;
+}
+
 /* A thread of the worker reads for its main thread, is asked, and wakes it when all is there: what it waited
  * for before it was asked, while the main thread decoded, is no part of that. */
 static void a_helper_begins_with_work(void **state)
@@ -302,6 +311,12 @@ static void a_helper_begins_with_work(void **state)
         woken(&t, WORKER, WORKER, TARGET_FUTEX, at + 1 * MS, at + 80 * MS, HELPER, WORKER);
         woken(&t, TRAINER, TRAINER, TARGET_PIPE, at, at + 99 * MS, WORKER, WORKER);
     }
+    /* a queue is waited for without a limit, however short that is */
+    woken(&t, HELPER, WORKER, TARGET_FUTEX, 397 * MS, 400 * MS, WORKER, WORKER);
+    reads(&t, HELPER, WORKER, 400 * MS, 401 * MS);
+    woken(&t, WORKER, WORKER, TARGET_FUTEX, 400 * MS, 402 * MS, HELPER, WORKER);
+    struct turn turn = turn_of_helper(402 * MS);
+    assert_int_equal(turn.t0, 400 * MS);
     struct shares s = walked(WORKER, 399 * MS, NULL);
     assert_int_equal(shares_of(&s, CAUSE_LOCK), 0);
     assert_in_range(shares_of(&s, CAUSE_STORAGE), 76 * MS, 79 * MS);
@@ -326,6 +341,41 @@ static void a_pool_hands_work_on(void **state)
     struct shares s = walked(WORKER, 399 * MS, NULL);
     assert_int_equal(shares_of(&s, CAUSE_LOCK), 0);
     assert_in_range(shares_of(&s, CAUSE_STORAGE), 75 * MS, 79 * MS);
+}
+
+/* CPython's lock: `by`, of the same worker, lets x have it at last. */
+static void lock_given(uint32_t x, int64_t t_out, int64_t t_wake, uint32_t by)
+{
+    struct event_wait w = a_wait(x, WORKER, TARGET_FUTEX, t_out, t_wake);
+    w.flags = WAIT_TIMED;
+    w.waker_tid = by;
+    w.waker_tgid = WORKER;
+    push(&t, w);
+}
+
+/* Between reading and decoding the helper lets another one have the interpreter lock, and waits until that has it,
+ * which wants for a core: it was at work all the time. */
+static void who_gives_a_lock_has_work(void **state)
+{
+    (void)state;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    started(&t, 1 * MS, HELPER, WORKER, TRAINER);
+    started(&t, 1 * MS, HELPER2, WORKER, TRAINER);
+    for (int64_t at = 100 * MS; at < 400 * MS; at += 100 * MS) {
+        struct event_wait lock = a_wait(HELPER2, WORKER, TARGET_FUTEX, at + 45 * MS, at + 50 * MS);
+        lock.flags = WAIT_TIMED | WAIT_WAKER_IRQ;
+        lock.t_in = at + 60 * MS;
+        woken(&t, HELPER, WORKER, TARGET_FUTEX, at - 20 * MS, at, WORKER, WORKER);
+        reads(&t, HELPER, WORKER, at + 1 * MS, at + 49 * MS);
+        push(&t, lock);
+        woken(&t, HELPER, WORKER, TARGET_FUTEX, at + 50 * MS, at + 60 * MS + 8 * US, HELPER2,
+              WORKER);
+        woken(&t, WORKER, WORKER, TARGET_FUTEX, at + 1 * MS, at + 80 * MS, HELPER, WORKER);
+        woken(&t, WORKER, WORKER, TARGET_FUTEX, at + 80 * MS, at + 81 * MS, HELPER2, WORKER);
+        woken(&t, TRAINER, TRAINER, TARGET_PIPE, at, at + 99 * MS, WORKER, WORKER);
+    }
+    struct shares s = walked(WORKER, 399 * MS, NULL);
+    assert_in_range(shares_of(&s, CAUSE_STORAGE), 44 * MS, 60 * MS);
 }
 
 /* A program of the worker's own reads for 40 ms, and more than the pipe holds: until the worker, which decodes,
@@ -585,8 +635,8 @@ static void a_cycle_ends(void **state)
     started(&t, 0, WORKER, WORKER, TRAINER);
     started(&t, 0, FEEDER, WORKER, TRAINER);
     for (int64_t at = 10 * MS; at < 100 * MS; at += 10 * MS) {
-        woken(&t, WORKER, WORKER, TARGET_FUTEX, at, at + 4 * MS, FEEDER, WORKER);
-        woken(&t, FEEDER, WORKER, TARGET_FUTEX, at + 5 * MS, at + 9 * MS, WORKER, WORKER);
+        lock_given(WORKER, at, at + 4 * MS, FEEDER);
+        lock_given(FEEDER, at + 5 * MS, at + 9 * MS, WORKER);
     }
     woken(&t, TRAINER, TRAINER, TARGET_PIPE, 5 * MS, 9 * MS, WORKER, WORKER);
     woken(&t, TRAINER, TRAINER, TARGET_PIPE, 15 * MS, 100 * MS, WORKER, WORKER);
@@ -811,6 +861,7 @@ int main(void)
         T(a_chain_of_three),
         T(a_helper_begins_with_work),
         T(a_pool_hands_work_on),
+        T(who_gives_a_lock_has_work),
         T(a_program_that_waits_for_room),
         T(what_a_relay_hands_on_was_made_beside),
         T(a_relay_that_only_fetches_hands_on_what_was_made),
