@@ -12,7 +12,8 @@ SELECT m.workers AS "workers [count] @wait chain",
        m.spare AS "cores idle [count] @/proc/stat",
        m.seconds AS "waited [s]",
        m.share AS "share [1]",
-       CASE WHEN (SELECT torch FROM program) IS NOT 0 THEN ' (num_workers)' ELSE '' END AS "_torch",
+       CASE WHEN (SELECT torch FROM program) IS NOT 0 AND (SELECT processes FROM job) IS NOT 0
+            THEN ' (num_workers)' ELSE '' END AS "_torch",
        m.more AS "_add",
        CAST(m.workers AS INTEGER) + m.more AS "_to",
        coalesce((SELECT ' in that of the job''s ' || CAST(number AS INTEGER) ||
