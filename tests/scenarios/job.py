@@ -8,6 +8,7 @@ copies them to the device, launches, synchronises, and writes checkpoints or all
 asked. truthlog.py says what it writes down.
 """
 import argparse
+import concurrent.futures
 import ctypes
 import hashlib
 import http.client
@@ -54,8 +55,7 @@ class Items(Dataset):
 
     def __init__(self, args):
         self.args = args
-        self.connection = None
-        self.buffer = None
+        self.local = self.pool = None  # made where they are used: they cannot be handed to a process
 
     def __len__(self):
         return self.args.epochs * self.args.steps * self.args.batch
@@ -67,16 +67,24 @@ class Items(Dataset):
                   "tail": lambda: min(20, 0.6 * draw.paretovariate(2.5))}  # mean 1
         return int(1000 * self.args.latency_ms * spread[self.args.spread]())
 
-    def read_http(self, i):
-        if self.connection is None or self.args.anew:
+    def read_http(self, i, size):
+        if not hasattr(self.local, "connection") or self.args.anew:
             host = self.args.data.split("//", 1)[1].rstrip("/")
-            self.connection = http.client.HTTPConnection(host)
+            self.local.connection = http.client.HTTPConnection(host)
         late = f"&latency_us={self.latency_us(i)}" if self.args.latency_ms else ""
-        self.connection.request("GET", f"/item{i:06d}?size={self.args.item_bytes}{late}")
-        data = bytearray(self.connection.getresponse().read())
+        self.local.connection.request("GET", f"/item{i:06d}?size={size}{late}")
+        data = bytearray(self.local.connection.getresponse().read())
         if self.args.anew:
-            self.connection.close()
+            self.local.connection.close()
         return data
+
+    def read_parts(self, i):
+        """As transfer managers of object stores do: threads of the worker read a part each."""
+        n = self.args.readers
+        if self.pool is None:
+            self.pool = concurrent.futures.ThreadPoolExecutor(n)
+        parts = self.pool.map(lambda _: self.read_http(i, self.args.item_bytes // n), range(n))
+        return bytearray().join(parts)
 
     def read_file(self, path):
         data = bytearray(self.args.item_bytes)
@@ -98,7 +106,8 @@ class Items(Dataset):
         if not self.args.data:
             return bytearray(self.args.item_bytes)
         if self.args.data.startswith("http://"):
-            return self.read_http(i)
+            self.local = self.local or threading.local()  # a connection is one thread's
+            return self.read_parts(i) if self.args.readers else self.read_http(i, self.args.item_bytes)
         path = os.path.join(self.args.data, f"item{i % self.args.files:06d}")
         return self.read_mapped(path) if self.args.mmap else self.read_file(path)
 
@@ -313,6 +322,7 @@ def parse():
     p.add_argument("--mmap", action="store_true")
     p.add_argument("--latency-ms", type=float, default=0, help="that the HTTP store is asked for")
     p.add_argument("--spread", default="fixed", choices=("fixed", "jitter", "tail"), help="of it")
+    p.add_argument("--readers", type=int, default=0, help="threads of a worker that read a part of each item")
     p.add_argument("--anew", action="store_true", help="a new connection for each request")
     p.add_argument("--decode-ms", type=float, default=0)
     p.add_argument("--collate-ms", type=float, default=0, help="a batch")
