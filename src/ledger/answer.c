@@ -66,8 +66,8 @@ const struct thread *answer_follows(const struct threads *t, const struct thread
 static const struct thread *made_by(const struct threads *t, const struct thread *x)
 {
     const struct wake *w = x->wakes.item + x->wakes.first;
-    bool told =
-        x->wakes.count > x->wakes.first && w->tgid == x->tgid && w->t - x->start < STARTED_NS;
+    bool told = x->wakes.count > x->wakes.first && w->tgid == x->tgid && x->start != INT64_MIN &&
+                w->t - x->start < STARTED_NS;
     return told ? threads_find(t, w->tid) : NULL;
 }
 

@@ -83,11 +83,11 @@ static const struct made_by *made_next_to(const struct makers *ms, const struct 
 {
     const struct made_by *ret = NULL;
     *ret_ns = INT64_MAX;
-    for (int i = 0; i < ms->count; i++) {
+    for (int i = 0; x->start != INT64_MIN && i < ms->count; i++) {
         const struct made_by *m = ms->maker[i];
         const struct thread *y = threads_find(ms->threads, m->key);
-        if (!y || y == x || (y->start > x->start) != later || y->exit <= x->start ||
-            x->exit <= y->start || (told && !m->channel && !m->apart))
+        if (!y || y == x || y->start == INT64_MIN || (y->start > x->start) != later ||
+            y->exit <= x->start || x->exit <= y->start || (told && !m->channel && !m->apart))
             continue;
         int64_t ns = later ? y->start - x->start : x->start - y->start;
         if (ns >= *ret_ns)

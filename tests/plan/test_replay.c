@@ -438,11 +438,11 @@ static void test_loaders_learnt_late(void **state)
 {
     for (uint64_t seed = 1; seed <= 12; seed++) {
         struct model_config c = two_loaders(seed);
-        struct replay_log *log = replay_log_new(0);
         struct replay_learnt learnt;
         struct error e;
         if (!c.second.zipped)
             continue;
+        struct replay_log *log = replay_log_new(0);
         c.persistent = c.second.persistent = false;
         model_run(&c, log, NULL, NULL);
         struct replay_log *late = learnt_late(log, c.workers);
