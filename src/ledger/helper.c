@@ -11,8 +11,9 @@
 /* So many of the last wakes and waits tell whom a thread works for, and whether it reads. */
 #define LAST_WAKES 64
 #define LAST_WAITS 64
-#define READS_PART 4 /* a reader waits for bytes at least once in so many waits */
-#define TELLING 2    /* once may be chance: a start, a thread without a core that holds a lock */
+#define PROGRAM_NS NS_PER_S /* files that a thread reads in its first second are its program */
+#define READS_PART 4        /* a reader waits for bytes at least once in so many waits */
+#define TELLING 2 /* once may be chance: a start, a thread without a core that holds a lock */
 
 static bool works_for(const struct thread *y, const struct thread *consumer, int64_t t)
 {
@@ -67,9 +68,10 @@ static bool reads(const struct thread *x)
 {
     int all = 0, reading = 0;
     for (size_t i = x->waits.count; all < LAST_WAITS && i-- > x->waits.first;) {
-        uint8_t target = x->waits.item[i].target;
-        all += target != TARGET_CORE;
-        reading += target == TARGET_SOCKET || target == TARGET_FILE || target == TARGET_POLL;
+        const struct event_wait *w = &x->waits.item[i];
+        bool file = w->target == TARGET_FILE && w->t_out - PROGRAM_NS > x->start;
+        all += w->target != TARGET_CORE;
+        reading += w->target == TARGET_SOCKET || w->target == TARGET_POLL || file;
     }
     return reading >= TELLING && reading * READS_PART >= all;
 }

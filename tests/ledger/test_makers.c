@@ -479,7 +479,9 @@ static void test_a_worker_s_helpers(void **state)
     started(t, 2 * MS, OTHER, OTHER, TRAINER);
     started(t, 4 * MS, OTHER + 2, OTHER, TRAINER); /* reads */
     started(t, 5 * MS, OTHER + 3, OTHER, TRAINER); /* prepares, and is waited for */
-    started(t, 30 * MS, OTHER + 1, OTHER, TRAINER);
+    started(t, 25 * MS, OTHER + 1, OTHER, TRAINER);
+    for (int64_t at = 25 * MS; at < 31 * MS; at += 2 * MS) /* modules that it needs to send */
+        reads(t, OTHER + 1, OTHER, at, at + MS);
     for (int64_t at = 10 * MS; at < 200 * MS; at += 50 * MS) {
         awaited(w, at, WORKER);
         for (uint32_t helper = OTHER + 2; helper < OTHER + 4; helper++)
