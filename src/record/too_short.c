@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nine steps tell the mean of a step to a third of its spread (1 / sqrt(n)), and in a second the sampler looks 50
- * times: less says little of what comes after. */
-#define ENOUGH_NS NS_PER_S
+/* Ten steps tell the mean of a step to a third of its spread (1 / sqrt(n)), and in half a second the sampler looks
+ * 25 times or more: less says little of what comes after. */
+#define ENOUGH_NS (NS_PER_S / 2)
 #define ENOUGH_STEPS 10
 
 /* What is left of an accelerator's time without the start-up; of the one with most of it. */

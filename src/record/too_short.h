@@ -10,7 +10,7 @@
 
 #include "record/rules.h"
 
-/* Sets r->too_short where less than a second and fewer than ten
+/* Sets r->too_short where less than half a second and fewer than ten
  * steps (0: none is known) were seen after the start-up. A trace of another tool is some steps by habit: it never is too
  * short. False: out of memory. */
 bool too_short_look(struct report *r, uint64_t steps);
