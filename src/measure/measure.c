@@ -248,7 +248,8 @@ static void drain(struct measure *m, int64_t now)
     m->next = watcher_tick(&m->watcher, now);
     if (m->next > now + MEASURE_TICK_NS)
         m->next = now + MEASURE_TICK_NS;
-    if (probe_rings_poll(m->rings, now, on_event, m, &e))
+    /* many waits take long to read, and the job goes on meanwhile */
+    if (probe_rings_poll(m->rings, measure_now(), on_event, m, &e))
         measure_note(m, e.text);
 }
 

@@ -9,8 +9,9 @@
 
 /* How long spans may wait for the name of their device. */
 #define NAME_PATIENCE NS_PER_S
-/* A time further ahead of now than this is nonsense. */
-#define FUTURE_SLACK NS_PER_S
+/* A time further ahead of now than this is nonsense. The job goes on while its ring is read, which takes
+ * seconds where there is no free core. */
+#define FUTURE_SLACK (10 * NS_PER_S)
 
 /* The number of the ring's device; -1: not named yet, try again; below: error. */
 static int device_number(struct delivery *d, unsigned index, int64_t t, struct error *e)
@@ -193,19 +194,25 @@ static int take_known(struct delivery *d, const struct ring_record *rec, uint32_
     }
 }
 
+/* What it told is unseen since the last record that was believed. */
+static int refuse(struct delivery *d)
+{
+    int64_t since = d->ring->last_sign < d->now ? d->ring->last_sign : d->now;
+    if (!d->ring->refused_record)
+        probe_rings_add_note(d->r,
+                             "the ring of %s (%u) holds impossible records; they were left out",
+                             d->ring->process, d->ring->file.pid);
+    d->ring->refused_record = true;
+    int status = emit_lost(d, since, d->now, 1);
+    return status < 0 ? status : RING_RECORD_TAKEN;
+}
+
 int ring_events_take(struct delivery *d, const struct ring_record *rec, struct error *e)
 {
     uint32_t device = UINT32_MAX;
 
-    if (!plausible(d, rec)) {
-        d->r->totals.lost++;
-        if (!d->ring->refused_record)
-            probe_rings_add_note(d->r,
-                                 "the ring of %s (%u) holds impossible records; they were left out",
-                                 d->ring->process, d->ring->file.pid);
-        d->ring->refused_record = true;
-        return RING_RECORD_TAKEN;
-    }
+    if (!plausible(d, rec))
+        return refuse(d);
     if (rec->kind != RING_CLOCK && rec->device < RING_DEVICES) {
         int number = device_number(d, rec->device, rec->t0, e);
         if (number == -1)

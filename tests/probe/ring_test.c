@@ -511,6 +511,34 @@ static void test_hostile_records(void **state)
     remove_dir(dir);
 }
 
+/* Who reads may be late itself: what was done since it looked at the clock is believed. What is not is unseen. */
+static void test_records_of_the_future(void **state)
+{
+    char dir[64];
+    struct ring_writer w;
+    struct counts c = {0};
+    struct error e = {0};
+    int64_t t = now_ns();
+
+    make_dir(dir);
+    assert_true(ring_writer_open(&w, dir, t));
+    name_device(&w);
+    push(&w, (struct ring_record){.kind = RING_TAKEN, .t0 = t + 1});
+    push(&w, span_at(t + 5 * NS_PER_S));
+    struct probe_rings *r = probe_rings_new(dir, &e);
+    assert_int_equal(probe_rings_poll(r, t + 2, count, &c, &e), STATUS_OK);
+    assert_int_equal(c.spans, 1);
+    assert_int_equal(c.lost, 0);
+    push(&w, span_at(t + 3600 * NS_PER_S));
+    assert_int_equal(probe_rings_poll(r, t + NS_PER_MS, count, &c, &e), STATUS_OK);
+    assert_int_equal(c.spans, 1);
+    assert_int_equal(c.lost, 1);
+    assert_true(c.last_lost.t0 < c.last_lost.t1 && c.last_lost.t1 == t + NS_PER_MS);
+    assert_int_equal(probe_rings_totals(r).lost, 1);
+    probe_rings_free(r);
+    remove_dir(dir);
+}
+
 /* The file is cut short after it was opened: a short read, not a SIGBUS. */
 static void test_cut_short(void **state)
 {
@@ -663,6 +691,7 @@ int main(void)
         cmocka_unit_test(test_blind_is_told),
         cmocka_unit_test(test_hostile_headers),
         cmocka_unit_test(test_hostile_records),
+        cmocka_unit_test(test_records_of_the_future),
         cmocka_unit_test(test_cut_short),
         cmocka_unit_test(test_random_damage),
         cmocka_unit_test(test_sink_failure_is_passed_on),
