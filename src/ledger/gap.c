@@ -508,7 +508,8 @@ void gap_explain(struct threads *threads, const struct intern *names, const stru
     enum cause own = x.starting                   ? CAUSE_STARTUP
                      : x.cpu <= GAP_LAUNCH_CPU_NS ? CAUSE_LAUNCH
                                                   : CAUSE_HOST;
-    if (!gap->waits_seen && x.cpu > GAP_LAUNCH_CPU_NS && !x.starting)
+    bool looked = gap->waits_seen && !threads_lost(threads, x.a, x.b);
+    if (!looked && x.cpu > GAP_LAUNCH_CPU_NS && !x.starting)
         own = CAUSE_UNKNOWN; /* off its core or on it: nobody looked */
     shares_add(ret, own, 0, x.cpu);
     take_start(&x);

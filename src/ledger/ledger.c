@@ -151,6 +151,8 @@ static bool push_lost(struct ledger *l, const struct event_lost *e)
 {
     bool ok = true;
     l->lost += e->count;
+    if (!e->spans)
+        threads_lose(&l->threads, e->t0, e->t1);
     for (uint32_t i = 0; e->spans && i < LEDGER_DEVICES_MAX; i++)
         if (l->device[i] && (e->device == i || e->device == UINT32_MAX))
             ok &= device_unseen(l->device[i], e->t0, e->t1);

@@ -372,6 +372,23 @@ static void trim_to(struct threads *t, int64_t horizon)
         t->waits_held -= trim_thread(t->list[i], horizon);
 }
 
+void threads_lose(struct threads *t, int64_t t0, int64_t t1)
+{
+    struct spell *last = t->lost_count ? &t->lost[(t->lost_count - 1) % THREADS_SPELLS] : NULL;
+    if (last && t0 <= last->t1)
+        last->t1 = later(last->t1, t1);
+    else
+        t->lost[t->lost_count++ % THREADS_SPELLS] = (struct spell){t0, t1};
+}
+
+bool threads_lost(const struct threads *t, int64_t t0, int64_t t1)
+{
+    for (size_t i = 0; i < t->lost_count && i < THREADS_SPELLS; i++)
+        if (overlap(t->lost[i].t0, t->lost[i].t1, t0, t1))
+            return true;
+    return false;
+}
+
 void threads_trim(struct threads *t, int64_t horizon)
 {
     drop_dead(t, horizon);

@@ -16,6 +16,7 @@
 #include "model/event.h"
 
 #define THREADS_WAITS_MAX 200000u
+#define THREADS_SPELLS 64
 
 /* A wake this thread made: it ended a wait of `tid`. */
 struct wake {
@@ -71,6 +72,11 @@ struct threads {
     struct map joined;    /* tgids of both ends of some connection, the lower one << 32 -> 1 */
     struct map launchers; /* tgid -> tid of the thread of it that launched first, of those alive */
     struct map makers;    /* tgid -> tid of the maker << 32 | tid that it hands over to */
+    struct spell {
+        int64_t t0, t1;
+    } lost
+        [THREADS_SPELLS]; /* when many waits were lost, a ring: what threads then did is not known */
+    size_t lost_count;
     size_t waits_held;
     uint64_t forgotten; /* waits dropped before their time to stay in bounds */
     bool foreign;       /* a trace tells what threads were in, nothing tells of waits */
@@ -113,6 +119,9 @@ bool threads_closed(struct threads *t, const struct event_closed *e);
 /* Bytes so far with the peer that a wait was on; where it has no name, of that connection. */
 void threads_socket(const struct threads *t, const struct event_wait *w, uint64_t *rx,
                     uint64_t *tx);
+/* Many waits of [t0, t1) were lost. */
+void threads_lose(struct threads *t, int64_t t0, int64_t t1);
+bool threads_lost(const struct threads *t, int64_t t0, int64_t t1);
 void threads_trim(struct threads *t, int64_t horizon);
 
 /* Index of the first wait that ends (t_in) after `t`; waits.count if none. */

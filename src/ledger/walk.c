@@ -157,6 +157,8 @@ static void follow(struct walk *k, struct making *m, struct pool *p)
 
 static enum cause cpu_cause(const struct walk *k, const struct making *m)
 {
+    if (threads_lost(k->threads, m->t0, m->t1))
+        return CAUSE_UNKNOWN;
     if (m->x->launches)
         return CAUSE_HOST;
     if (m->x->tgid == k->root->tgid &&

@@ -2,6 +2,7 @@
 #include "measure/watcher.h"
 
 #include "base/unit.h"
+#include "measure/measure.h"
 #include "sense/resource.h"
 #include "sense/sampler.h"
 #include "sense/wait_bpf.h"
@@ -11,6 +12,8 @@
 
 /* The kernel does not wake its reader. */
 #define BPF_POLL_NS (50 * NS_PER_MS)
+/* From this part of the events on, those that were lost could have told another story. */
+#define LOST_PART 8
 
 static void open_sampler(struct watcher *w, uint32_t pid, struct str *note)
 {
@@ -51,11 +54,34 @@ static void on_sampled(void *arg, const struct event *e)
     w->sink(w->arg, e);
 }
 
+static int on_chain(void *arg, const struct event *e)
+{
+    struct watcher *w = arg;
+    w->taken++;
+    return w->sink(w->arg, e);
+}
+
+/* Takes what the kernel has, and tells where much of it was lost. */
+static void take_chain(struct watcher *w)
+{
+    uint64_t before = w->lost;
+    int64_t since = w->looked;
+    w->taken = 0;
+    wait_bpf_poll(w->bpf, 0, on_chain, w);
+    w->lost = watcher_lost(w);
+    w->looked = measure_now();
+    uint64_t lost = w->lost - before;
+    struct event e = {.kind = EVENT_LOST,
+                      .lost = {.t0 = since, .t1 = w->looked, .device = UINT32_MAX}};
+    if (since && lost * LOST_PART > lost + w->taken)
+        w->sink(w->arg, &e);
+}
+
 int64_t watcher_tick(struct watcher *w, int64_t now)
 {
     int64_t next = now + BPF_POLL_NS;
     if (w->bpf)
-        wait_bpf_poll(w->bpf, 0, w->sink, w->arg);
+        take_chain(w);
     if (w->sampler)
         next = sampler_tick(w->sampler, now, on_sampled, w);
     return next;
@@ -64,7 +90,7 @@ int64_t watcher_tick(struct watcher *w, int64_t now)
 void watcher_finish(struct watcher *w, int64_t now)
 {
     if (w->bpf) {
-        wait_bpf_poll(w->bpf, 0, w->sink, w->arg);
+        take_chain(w);
         wait_bpf_open_waits(w->bpf, w->sink, w->arg);
     }
     if (w->sampler)

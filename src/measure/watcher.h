@@ -19,6 +19,8 @@ struct watcher {
     struct sampler *sampler;
     int (*sink)(void *arg, const struct event *e);
     void *arg;
+    int64_t looked;       /* when the kernel's events were taken last; 0: never */
+    uint64_t taken, lost; /* of them: since then, and up to then */
 };
 
 /* Watches the process tree below pid. One line for the user goes to *note when the wait

@@ -124,7 +124,7 @@ struct event_lost {
     int64_t t0, t1;
     uint32_t device; /* UINT32_MAX: all */
     uint64_t count;
-    bool spans; /* device activity was lost: the time is unseen; else waits were lost */
+    bool spans; /* device activity was lost: the time is unseen; else many waits were lost */
 };
 
 /*

@@ -330,6 +330,23 @@ static void many_threads_in_one_gap(void **state)
     assert_true(shares_of(&s, CAUSE_UNKNOWN) == 0);
 }
 
+/* Where many waits were lost, a thread may have waited for anything in what looks like work. */
+static void where_waits_were_lost(void **state)
+{
+    struct gap g = a_gap(100 * MS, 200 * MS, 199 * MS, 200 * MS);
+    (void)state;
+    threads_lose(&t, 10 * MS, 90 * MS);
+    struct shares s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_HOST), 99 * MS);
+    threads_lose(&t, 90 * MS, 110 * MS);
+    s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_UNKNOWN), 99 * MS);
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 100 * MS, 198 * MS, WORKER, WORKER);
+    s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_PREPARE), 0);
+}
+
 /* Nobody watches threads: only calls are known. */
 static void without_a_source_of_waits(void **state)
 {
@@ -851,6 +868,7 @@ int main(void)
         T(threads_are_one_loader),
         T(many_threads_in_one_gap),
         T(without_a_source_of_waits),
+        T(where_waits_were_lost),
         T(the_longest_wait_is_told),
         T(every_cause_makes_a_sentence),
         T(filling_a_file_is_a_checkpoint),
