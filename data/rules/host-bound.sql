@@ -27,7 +27,7 @@ SELECT c.seconds AS "waited [s]",
             ELSE 'the launching thread ran code of its own on a core and launched nothing' END AS "_seen",
        CASE WHEN t.traces THEN '' ELSE CASE WHEN (SELECT python FROM program) IS NOT 0 THEN '. py-spy top --pid PID'
             ELSE '. perf top -p PID' END || ' shows which lines those are'
-            || CASE WHEN coalesce(j.workers, 0) = 0 AND NOT o.loads THEN '; if they make the batches, let loader workers '
+            || CASE WHEN NOT o.loads THEN '; if they make batches, let loader workers '
             || CASE WHEN (SELECT torch FROM program) IS NOT 0 THEN '(num_workers) ' ELSE '' END || 'make them' ELSE '' END END AS "_find",
        CASE WHEN (SELECT torch FROM program) IS NOT 0 THEN 'no .item(), .cpu() or print in each step, ' ELSE '' END AS "_torch",
        CASE WHEN (SELECT torch FROM program) IS NOT 0 THEN ' or torch.compile' ELSE '' END AS "_compile",

@@ -10,11 +10,16 @@
 #include "record/price_log.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* To turn a loader's knob is no advice where the replay gains less than this part of the run by it. */
 #define KNOB_TURNS 0.005
+/* An info finding that alone saves so many times what each of the others does, and this part of the run, is more
+ * than info. */
+#define FURTHER 3
+#define WORTH 0.1
 
 /* A finding on its way to its place in the list. */
 struct priced {
@@ -102,10 +107,11 @@ static void set_gain(const struct report *r, struct priced *p)
                       (isfinite(p->fix.gain_ns) && report_waits_evidence(r) >= EVIDENCE_SAMPLED);
 }
 
-/* What a scenario cures: the loader's scenarios, what most of the loader's time goes to. */
+/* What a scenario cures: of several causes the first; the loader's scenarios, what most of the loader's time goes to. */
 static enum cause cures(const char *text, const struct whatif_ledger *l)
 {
-    int cause = !strncmp(text, "away ", 5) ? cause_of_name(text + 5) : -1;
+    char word[32];
+    int cause = sscanf(text, "away %31s", word) == 1 ? cause_of_name(word) : -1;
     if (cause > 0)
         return (enum cause)cause;
     if (!strcmp(text, "pinned"))
@@ -116,6 +122,23 @@ static enum cause cures(const char *text, const struct whatif_ledger *l)
         return l->cause_ns[CAUSE_PREPARE] > l->cause_ns[CAUSE_STORAGE] ? CAUSE_PREPARE
                                                                        : CAUSE_STORAGE;
     return CAUSE_NONE;
+}
+
+/* Another way to the same end that leads this much further is the way: a finding of little gain does not stand
+ * before it. */
+static void promote(struct priced *list, size_t count, double span_ns)
+{
+    double most = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].finding.severity > SEVERITY_INFO && !isfinite(list[i].fix.gain_ns))
+            return;
+        if (list[i].finding.severity > SEVERITY_INFO)
+            most = fmax(most, list[i].fix.gain_ns);
+    }
+    for (size_t i = 0; most > 0 && i < count; i++)
+        if (list[i].finding.severity == SEVERITY_INFO && list[i].replays &&
+            list[i].fix.gain_ns > FURTHER * most && list[i].fix.gain_ns > WORTH * span_ns)
+            list[i].finding.severity = SEVERITY_WARNING;
 }
 
 static int price_sorted(const struct price_log *log, struct report *r, struct priced *list,
@@ -129,6 +152,7 @@ static int price_sorted(const struct price_log *log, struct report *r, struct pr
     point(list, count);
     for (size_t i = 0; i < count && !status && !r->too_short; i++)
         status = whatif_alone(price_replay(log), &l, &list[i].fix, e);
+    promote(list, count, (double)r->span_ns);
     qsort(list, count, sizeof(*list), by_gain);
     point(list, count);
     if (r->too_short)

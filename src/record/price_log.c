@@ -305,10 +305,22 @@ static bool deeper(const struct price_log *log, double factor, struct replay_sce
     return ret->depth_times > 1;
 }
 
+/* "CAUSE ...": all of them gone. */
+static bool away(const char *causes, struct replay_scenario *ret)
+{
+    char word[32];
+    int used, count = 0;
+    for (; sscanf(causes, "%31s%n", word, &used) == 1; causes += used, count++) {
+        int cause = cause_of_name(word);
+        if (cause <= 0 || !replay_scenario_away(ret, (enum cause)cause, REPLAY_EVERYWHERE, 0, 0))
+            return false;
+    }
+    return count > 0;
+}
+
 bool price_scenario(const struct price_log *log, const char *text, struct replay_scenario *ret,
                     bool *ret_bound)
 {
-    char word[32];
     double number;
     *ret = (struct replay_scenario){0};
     *ret_bound = false;
@@ -327,8 +339,7 @@ bool price_scenario(const struct price_log *log, const char *text, struct replay
     }
     if (sscanf(text, "prefetch %lf", &number) == 1 && number >= 1 && number <= 1024)
         return deeper(log, number, ret);
-    int cause = sscanf(text, "away %31s", word) == 1 ? cause_of_name(word) : -1;
-    return cause > 0 && replay_scenario_away(ret, (enum cause)cause, REPLAY_EVERYWHERE, 0, 0);
+    return !strncmp(text, "away ", 5) && away(text + 5, ret);
 }
 
 const struct replay *price_replay(const struct price_log *log)

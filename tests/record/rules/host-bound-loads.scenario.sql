@@ -2,7 +2,7 @@
 -- first: host-bound
 -- says: reads its data itself: there are no loader workers
 -- says: DataLoader(..., num_workers=2)
--- silent: if they make the batches
+-- silent: if they make batches
 -- verdict: Speed up the loading of data, by workers, first: up to 2.4×
 -- What it reads lies in the page cache: no wait shows that the launching thread decodes its own batches.
 INSERT INTO ledger (state, cause, resource, seconds) VALUES

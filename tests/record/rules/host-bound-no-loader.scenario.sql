@@ -1,6 +1,6 @@
 -- finding: warning host-bound
 -- says: host code between kernel launches
--- says: if they make the batches, let loader workers
+-- says: if they make batches, let loader workers
 -- silent: reads its data itself
 -- Some bytes of a log or of /proc are no data.
 INSERT INTO ledger (state, cause, resource, seconds) VALUES
