@@ -4,14 +4,14 @@
 -- title: The GPU waits for CPU work {_on}
 -- why: {_why}: the GPU waited for that {share} of the time.
 -- fix: {_how}.
--- first: {_first}
+-- first: Speed up {_first}
 -- scenario: away prepare
 -- source: doc/rules.md#prepare-cpu-bound
 SELECT c.seconds AS "waited [s]",
        c.share AS "share [1]",
        j.workers AS "workers [count] @wait chain",
        CASE WHEN o.other THEN 'of another thread or process' ELSE 'on the data' END AS "_on",
-       CASE WHEN o.other THEN 'Take that CPU work out of the loop' ELSE 'Speed up data preparation' END AS "_first",
+       CASE WHEN o.other THEN 'what it waits for, or do that beside it,' ELSE 'data preparation' END AS "_first",
        CASE WHEN o.other THEN 'The launching thread waited for another thread or process that computed'
             ELSE 'Decoding, augmenting, collating and the like cost more CPU than the job''s cores give' END AS "_why",
        CASE WHEN o.other THEN 'Let it go on beside the training instead of waiting for it, do it less often, or make it '
