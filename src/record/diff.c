@@ -122,7 +122,7 @@ static char *sentence(const struct diff *d)
     char b[48], a[48];
     struct str out = {0};
     if (!isfinite(d->utilisation.before) || !isfinite(d->utilisation.after)) {
-        str_add(&out, "One of the two runs never held an accelerator.");
+        str_add(&out, "One of the two recordings shows no accelerator.");
     } else {
         str_addf(&out, "Computing went from %s to %s of the time",
                  unit_format_share(b, sizeof(b), d->utilisation.before),
@@ -162,9 +162,9 @@ int diff_make(const struct report *before, const struct report *after, struct di
     for (int i = 0; i < CAUSE_COUNT; i++)
         d.cause[i] = (struct diff_figure){b.cause[i], a.cause[i]};
     d.utilisation = d.state[STATE_COMPUTE];
-    d.speedup = before->span_ns > 0 && after->span_ns > 0
-                    ? d.span_seconds.before / d.span_seconds.after
-                    : NAN;
+    bool known = isfinite(d.utilisation.before) && isfinite(d.utilisation.after) &&
+                 before->span_ns > 0 && after->span_ns > 0;
+    d.speedup = known ? d.span_seconds.before / d.span_seconds.after : NAN;
     compare_money(&d, before, after);
     d.sentence = sentence(&d);
     bool ok = d.sentence && copy_text(before->title, &d.title_before) &&

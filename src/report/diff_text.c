@@ -62,6 +62,12 @@ static void put_row(struct page *p, const char *name, const char *before, const 
     page_end(p);
 }
 
+/* A recording without an accelerator has no span. */
+static const char *took(char *out, size_t size, double seconds)
+{
+    return seconds > 0 ? unit_format_ns(out, size, unit_ns(seconds)) : "-";
+}
+
 static void put_span(struct side *s)
 {
     char before[32], after[32];
@@ -72,10 +78,8 @@ static void put_span(struct side *s)
     enum tone tone = !isfinite(speedup) || fabs(speedup - 1) < NOTABLE ? TONE_PLAIN
                      : speedup > 1                                     ? TONE_GOOD
                                                                        : TONE_BAD;
-    put_row(&s->page, "took",
-            unit_format_ns(before, sizeof(before), unit_ns(s->d->span_seconds.before)),
-            unit_format_ns(after, sizeof(after), unit_ns(s->d->span_seconds.after)), tone,
-            str_text(change));
+    put_row(&s->page, "took", took(before, sizeof(before), s->d->span_seconds.before),
+            took(after, sizeof(after), s->d->span_seconds.after), tone, str_text(change));
 }
 
 /* better: +1 if more is better, -1 if less is, 0 neither. */
