@@ -68,6 +68,8 @@ enum cause direct_cause(const struct threads *threads, const struct thread *th,
         return CAUSE_MEMORY;
     case TARGET_CHILD: /* what the child did, where it is known */
         return woken_by_child(threads, th, w) ? CAUSE_NONE : CAUSE_STARTUP;
+    case TARGET_FUTEX: /* a file's lock: who lets go of it has worked for itself */
+        return w->resource ? CAUSE_LOCK : CAUSE_NONE;
     default:
         return w->flags & WAIT_IOWAIT ? CAUSE_STORAGE : CAUSE_NONE;
     }

@@ -67,8 +67,8 @@ enum target {
     TARGET_WRITE,  /* write, fsync, rename on a file; also time on a core spent in that */
     TARGET_SOCKET, /* TCP or UDP */
     TARGET_PIPE,   /* pipe, FIFO, UNIX socket, eventfd, message queue, signal: another thread */
-    TARGET_FUTEX,
-    TARGET_POLL, /* several descriptors, none telling */
+    TARGET_FUTEX,  /* or, with a resource, the lock of a file */
+    TARGET_POLL,   /* several descriptors, none telling */
     TARGET_SLEEP,
     TARGET_CHILD,  /* waits for a process to end */
     TARGET_DEVICE, /* ioctl or poll on the accelerator's device node */

@@ -751,6 +751,9 @@ static void targets_decide(void **state)
     struct event_wait disk = a_wait(TRAINER, TRAINER, TARGET_UNKNOWN, 1, 2);
     disk.flags = WAIT_IOWAIT;
     assert_int_equal(direct_cause(k.threads, k.root, &disk), CAUSE_STORAGE);
+    struct event_wait file_lock = a_wait(TRAINER, TRAINER, TARGET_FUTEX, 1, 2);
+    file_lock.resource = STORE; /* flock(): whoever holds it makes nothing for this thread */
+    assert_int_equal(direct_cause(k.threads, k.root, &file_lock), CAUSE_LOCK);
 }
 
 /* 3 s of imports, then 40 ms reading and 10 ms of decoding an item: doc/ARCHITECTURE.md, example 3.
