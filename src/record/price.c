@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* To turn a loader's knob is no advice where the replay gains less than this part of the run by it. */
-#define KNOB_TURNS 0.005
+/* What the replay gains less than this part of the run by is no warning, nor any advice to turn a loader's knob. */
+#define GAIN_TELLS 0.005
 /* An info finding that alone saves so many times what each of the others does, and this part of the run, is more
  * than info. */
 #define FURTHER 3
@@ -141,6 +141,20 @@ static void promote(struct priced *list, size_t count, double span_ns)
             list[i].finding.severity = SEVERITY_WARNING;
 }
 
+/* Does the replay show that next to nothing comes of it? */
+static bool gains_nothing(const struct report *r, const struct priced *p)
+{
+    return p->replays && !p->fix.bounded && p->fix.gain_ns < GAIN_TELLS * (double)r->span_ns;
+}
+
+/* What gains nothing alone is an aside. */
+static void quieten(const struct report *r, struct priced *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (gains_nothing(r, &list[i]))
+            list[i].finding.severity = SEVERITY_INFO;
+}
+
 static int price_sorted(const struct price_log *log, struct report *r, struct priced *list,
                         struct price_verdict *ret, struct error *e)
 {
@@ -153,6 +167,8 @@ static int price_sorted(const struct price_log *log, struct report *r, struct pr
     for (size_t i = 0; i < count && !status && !r->too_short; i++)
         status = whatif_alone(price_replay(log), &l, &list[i].fix, e);
     promote(list, count, (double)r->span_ns);
+    if (!status && !r->too_short)
+        quieten(r, list, count);
     qsort(list, count, sizeof(*list), by_gain);
     point(list, count);
     if (r->too_short)
@@ -179,8 +195,7 @@ static int price_sorted(const struct price_log *log, struct report *r, struct pr
 static bool turns_nothing(const struct report *r, const struct priced *p)
 {
     bool knob = !strncmp(p->text, "workers", 7) || !strncmp(p->text, "prefetch", 8);
-    return knob && p->finding.severity == SEVERITY_INFO && p->replays && !p->fix.bounded &&
-           p->fix.gain_ns < KNOB_TURNS * (double)r->span_ns;
+    return knob && p->finding.severity == SEVERITY_INFO && gains_nothing(r, p);
 }
 
 int price_findings(const struct price_log *log, struct report *r,

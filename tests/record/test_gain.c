@@ -197,6 +197,7 @@ static void test_list(void **state)
             waited += unit_seconds(r.rows[i].ns);
     assert_true(sum <= waited + 1e-6);
     assert_true(find(&r, "checkpoint-blocking")->gain_seconds < 0.1); /* no step wrote one */
+    assert_true(find(&r, "checkpoint-blocking")->severity == SEVERITY_INFO);
     report_clear(&r);
 }
 
