@@ -4,8 +4,6 @@
 #include "ledger/helper.h"
 #include "ledger/search.h"
 
-/* A new thread tells at most this late that it has started: it may want for a core. */
-#define STARTED_NS (20 * NS_PER_MS)
 /* So many of the last wakes tell whom a thread asks. */
 #define LAST_WAKES 64
 
@@ -66,8 +64,7 @@ const struct thread *answer_follows(const struct threads *t, const struct thread
 static const struct thread *made_by(const struct threads *t, const struct thread *x)
 {
     const struct wake *w = x->wakes.item + x->wakes.first;
-    bool told = x->wakes.count > x->wakes.first && w->tgid == x->tgid && x->start != INT64_MIN &&
-                w->t - x->start < STARTED_NS;
+    bool told = x->wakes.count > x->wakes.first && w->tgid == x->tgid && helper_starts(x, w->t);
     return told ? threads_find(t, w->tid) : NULL;
 }
 

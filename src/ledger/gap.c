@@ -6,6 +6,7 @@
 #include "ledger/crowd.h"
 #include "ledger/direct.h"
 #include "ledger/foreign.h"
+#include "ledger/helper.h"
 #include "ledger/turn.h"
 #include "model/call.h"
 
@@ -415,7 +416,9 @@ static void share_group(struct explaining *x, struct group *g, struct chain_link
     const struct thread *y = threads_find(x->walk.threads, g->tid);
     x->walk.links = links;
     x->walk.maker.thread = NULL;
-    if (!y || !walk_delivery(&x->walk, x->threads, y, g->t, &g->parts))
+    if (y && helper_only_locks(y, x->th))
+        shares_add(&g->parts, CAUSE_LOCK, 0, 1);
+    else if (!y || !walk_delivery(&x->walk, x->threads, y, g->t, &g->parts))
         g->parts.count = 0;
     x->walk.links = NULL;
     g->loads = loads(x, g);

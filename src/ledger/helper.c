@@ -11,8 +11,14 @@
 /* So many of the last wakes and waits tell whom a thread works for, and whether it reads. */
 #define LAST_WAKES 64
 #define LAST_WAITS 64
+#define LOCK_WAKES 512      /* ... whether one only contends for a lock */
 #define PROGRAM_NS NS_PER_S /* files that a thread reads in its first second are its program */
 #define READS_PART 4        /* a reader waits for bytes at least once in so many waits */
+/* From a wake until who gives a lock away at the request of another waits until that tells that it has it. */
+#define GIVING_NS (200 * NS_PER_US)
+/* A new thread tells at most this late that it has started: it may want for a core. */
+#define STARTED_NS (20 * NS_PER_MS)
+#define LIVES_NS NS_PER_S
 #define TELLING 2 /* once may be chance: a start, a thread without a core that holds a lock */
 
 static bool works_for(const struct thread *y, const struct thread *consumer, int64_t t)
@@ -24,9 +30,14 @@ static bool works_for(const struct thread *y, const struct thread *consumer, int
     return false;
 }
 
-static bool is_lock(const struct event_wait *w)
+static bool kept_so_long(int64_t ns, bool timed)
 {
-    return w->t_wake - w->t_out <= (w->flags & WAIT_TIMED ? LOCK_NS : INNER_LOCK_NS);
+    return ns <= (timed ? LOCK_NS : INNER_LOCK_NS);
+}
+
+bool helper_awaits_lock(const struct event_wait *w)
+{
+    return w->target == TARGET_FUTEX && kept_so_long(w->t_wake - w->t_out, w->flags & WAIT_TIMED);
 }
 
 /* Did it wait for work? Who ended that is the consumer, or another of its helpers: in a pool one tells the
@@ -37,7 +48,7 @@ static bool waited_for_work(const struct threads *t, const struct thread *x,
     bool queue = w->target == TARGET_POLL || w->target == TARGET_PIPE ||
                  w->target == TARGET_FUTEX || w->target == TARGET_UNKNOWN;
     if (!queue || !w->waker_tid || w->waker_tgid != x->tgid || w->waker_tid == x->tid ||
-        w->flags & (WAIT_WAKER_IRQ | WAIT_ROOM) || (w->target == TARGET_FUTEX && is_lock(w)))
+        w->flags & (WAIT_WAKER_IRQ | WAIT_ROOM) || helper_awaits_lock(w))
         return false;
     const struct thread *by = threads_find(t, w->waker_tid);
     return by && !turn_took_lock(by, w->t_wake) &&
@@ -93,4 +104,44 @@ static bool awaited(const struct thread *x, const struct thread *y)
 bool helper_of(const struct thread *x, const struct thread *y)
 {
     return reads(x) || awaited(x, y);
+}
+
+bool helper_starts(const struct thread *x, int64_t t)
+{
+    return x->start != INT64_MIN && t - x->start < STARTED_NS;
+}
+
+/* Did x, when it woke y at t, give CPython's lock away because y asked for it? */
+static bool gave_lock(const struct thread *x, const struct thread *y, int64_t t)
+{
+    const struct waits *ws = &x->waits;
+    for (size_t i = waits_after(ws, t); i < ws->count && ws->item[i].t_out < t + GIVING_NS; i++) {
+        const struct event_wait *w = &ws->item[i];
+        if (w->waker_tid == y->tid && !(w->flags & WAIT_TIMED) && helper_awaits_lock(w))
+            return true;
+    }
+    return false;
+}
+
+/* Does what x wakes at t only learn that it ends? One that lived for less may have been made for a batch. */
+static bool ends(const struct thread *x, int64_t t)
+{
+    return x->exit != INT64_MAX && x->exit - t < STARTED_NS && t - x->start > LIVES_NS;
+}
+
+bool helper_only_locks(const struct thread *x, const struct thread *y)
+{
+    int gave = 0;
+    if (x->tgid != y->tgid || x->relays)
+        return false;
+    size_t i = x->wakes.count;
+    for (int n = 0; n < LOCK_WAKES && i-- > x->wakes.first; n++) {
+        const struct wake *w = &x->wakes.item[i];
+        if (w->tid != y->tid || helper_starts(x, w->t) || ends(x, w->t))
+            continue;
+        if (!kept_so_long(w->waited_ns, w->timed))
+            return false;
+        gave += gave < TELLING && w->timed && gave_lock(x, y, w->t);
+    }
+    return gave == TELLING;
 }

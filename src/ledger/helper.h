@@ -16,4 +16,14 @@ void helper_begin(const struct threads *t, const struct thread *x, const struct 
  * what that has made, does neither. */
 bool helper_of(const struct thread *x, const struct thread *y);
 
+/* Does what x wakes at t only learn that it has started? CPython waits for that. */
+bool helper_starts(const struct thread *x, int64_t t);
+
+/* Was this wait of a thread for a lock, which another one of its process kept no longer than such are kept? */
+bool helper_awaits_lock(const struct event_wait *w);
+
+/* Does x only hand CPython's interpreter lock over to y, a thread of the same process, as far as is remembered?
+ * Nothing is delivered so: the two contend. */
+bool helper_only_locks(const struct thread *x, const struct thread *y);
+
 #endif

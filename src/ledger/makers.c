@@ -241,10 +241,13 @@ static int64_t began(const struct thread *x, const struct maker *m)
 static bool only_helped(const struct makers *ms, const struct thread *th, uint32_t key,
                         const struct event_wait *w, const struct maker *m)
 {
+    const struct thread *x = threads_find(ms->threads, key);
     bool answered = m->idle_ns > 0 && m->t1 - m->t0 < ANSWER_NS;
     if (answered || known_maker(ms, key))
         return answered;
-    return w->t_wake - w->t_out < LOADER_NS ||
+    if (x && (helper_starts(x, w->t_wake) || helper_only_locks(x, th)))
+        return true;
+    return helper_awaits_lock(w) || w->t_wake - w->t_out < LOADER_NS ||
            (ms->launches && !launches_between(ms->launches, th, began(m->thread, m), w->t_wake));
 }
 

@@ -5,6 +5,7 @@
 #include "base/unit.h"
 #include "ledger/direct.h"
 #include "ledger/gap.h"
+#include "ledger/helper.h"
 #include "ledger/search.h"
 #include "ledger/walk.h"
 
@@ -190,6 +191,8 @@ static void own_wait(struct own *o, const struct event_wait *w)
         const struct thread *y = threads_find(o->threads, w->waker_tid);
         if (c != CAUSE_NONE)
             shares_add(&parts, c, w->resource, 1);
+        else if (w->target == TARGET_FUTEX && (y ? helper_only_locks(y, o->th) : !w->waker_tid))
+            shares_add(&parts, CAUSE_LOCK, 0, 1); /* as in a gap */
         else if (!y || !walk_turn(&k, y, o->th, w->t_wake, &parts))
             shares_add(&parts, CAUSE_UNKNOWN, 0, 1);
         shares_add_scaled(&scaled, &parts, wake - from);

@@ -470,6 +470,30 @@ static void test_a_thread_ahead_is_a_loader(void **state)
     end(w);
 }
 
+/* A thread of the process that computes something else and is awaited at its end only wants the interpreter lock
+ * now and then. */
+static void test_who_contends_is_no_loader(void **state)
+{
+    struct world *w = begin();
+    const struct thread *th = threads_find(&w->threads, TRAINER);
+    bool fresh;
+    started(&w->threads, 10 * MS, PIN, TRAINER, 1);
+    for (int64_t t = 100 * MS; t < 2000 * MS; t += 100 * MS) {
+        struct event_wait lock = a_wait(TRAINER, TRAINER, TARGET_FUTEX, t, t + 4 * MS);
+        lock.flags = WAIT_TIMED;
+        lock.waker_tid = PIN;
+        lock.waker_tgid = TRAINER;
+        push(&w->threads, lock);
+        woken(&w->threads, PIN, TRAINER, TARGET_FUTEX, t + 4 * MS + 10 * US, t + 4 * MS + 30 * US,
+              TRAINER, TRAINER);
+        assert_null(makers_of_wake(&w->makers, th, &th->waits.item[th->waits.count - 1], &fresh));
+    }
+    ended(&w->threads, 2021 * MS, PIN, TRAINER);
+    woken(&w->threads, TRAINER, TRAINER, TARGET_FUTEX, 2000 * MS, 2020 * MS, PIN, TRAINER);
+    assert_null(makers_of_wake(&w->makers, th, &th->waits.item[th->waits.count - 1], &fresh));
+    end(w);
+}
+
 /* A worker whose main thread has others read for it: these were made before its queue's thread. */
 static void test_a_worker_s_helpers(void **state)
 {
@@ -542,6 +566,7 @@ int main(void)
         cmocka_unit_test(test_a_keeper_that_starts),
         cmocka_unit_test(test_a_pool_is_no_loader),
         cmocka_unit_test(test_a_thread_ahead_is_a_loader),
+        cmocka_unit_test(test_who_contends_is_no_loader),
         cmocka_unit_test(test_a_worker_s_helpers),
         cmocka_unit_test(test_a_worker_that_waits_for_a_helper),
     };

@@ -94,6 +94,27 @@ static void unpacking_is_the_thread_s_own_time(void **state)
     end(w);
 }
 
+/* Each step waits for the interpreter lock, whose holder keeps it for its 5 ms: nobody ends that wait. */
+static void a_lock_that_nobody_gives_is_told(void **state)
+{
+    struct world *w = begin();
+    struct replay_step step;
+    int64_t locked = 0;
+    (void)state;
+    for (int64_t at = 10 * MS; at < 110 * MS; at += 10 * MS) {
+        struct event_wait wait = a_wait(TRAINER, TRAINER, TARGET_FUTEX, at, at + 5 * MS);
+        wait.flags = WAIT_TIMED | WAIT_WAKER_IRQ;
+        push(&w->threads, wait);
+        called(&w->threads, TRAINER, CALL_SYNC, at + 6 * MS, at + 9 * MS);
+    }
+    steps_advance(w->steps, 200 * MS);
+    for (uint64_t i = 0; replay_log_step(w->log, 0, i, &step); i++)
+        for (int k = 0; k < step.op_count; k++)
+            locked += step.ops[k].what.cause == CAUSE_LOCK ? step.ops[k].what.ns : 0;
+    assert_int_equal(locked, 50 * MS);
+    end(w);
+}
+
 /* As `batches`, but a thread of the trainer's process takes each batch, fetches what it holds, and hands
  * it on (PyTorch's pin_memory). */
 static void pinned_batches(struct threads *t, struct steps *s, int count)
@@ -411,6 +432,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unpacking_is_the_thread_s_own_time),
+        cmocka_unit_test(a_lock_that_nobody_gives_is_told),
         cmocka_unit_test(a_wait_for_a_pinned_batch_is_for_the_batch),
         cmocka_unit_test(what_a_child_did_is_told),
         cmocka_unit_test(a_batch_that_another_one_woke_for_was_awaited),
