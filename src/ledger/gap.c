@@ -17,6 +17,8 @@
 #define EXIT_NS (50 * NS_PER_MS)
 /* Shorter gaps are not searched for children being made. */
 #define FORK_GAP_NS (1 * NS_PER_MS)
+/* A batch that has come is unpacked and launched in less than this. */
+#define UNPACK_NS (20 * NS_PER_MS)
 
 /* Deliveries that belong together: from the children that put into one channel, or from one thread of this
  * process. */
@@ -132,19 +134,33 @@ static int64_t made_before(const struct explaining *x)
     return x->gap->t0 - (x->threads->sampled ? START_EARLY_NS : 0);
 }
 
+/* Did the thread launch soon after this wait, without another one? Then it had what it awaited. */
+static bool was_last(const struct explaining *x, const struct event_wait *w)
+{
+    const struct waits *ws = &x->th->waits;
+    if (x->b - w->t_in >= UNPACK_NS)
+        return false;
+    for (size_t i = waits_after(ws, w->t_in); i < ws->count && ws->item[i].t_out < x->b; i++)
+        if (ws->item[i].target != TARGET_CORE)
+            return false;
+    return true;
+}
+
 /* Did this thread, of an earlier batch, end around the wake, before anything was launched? Then that was
- * no batch. One that was made in this gap was made for what is awaited. */
-static bool ended(const struct explaining *x, const struct thread *y, int64_t since)
+ * no batch, unless it ended only after a wake that was enough to go on. One that was made in this gap was made
+ * for what is awaited. */
+static bool ended(const struct explaining *x, const struct thread *y, const struct event_wait *w,
+                  int64_t since)
 {
     return y && !y->alive && y->start < made_before(x) && y->exit > since - EXIT_NS &&
-           y->exit < x->gap->t1;
+           y->exit < x->gap->t1 && (y->exit <= w->t_wake || !was_last(x, w));
 }
 
 static bool woken_by_exit(const struct explaining *x, const struct event_wait *w)
 {
     return w->waker_tgid != x->th->tgid &&
-           (ended(x, threads_find(x->walk.threads, w->waker_tid), w->t_wake) ||
-            ended(x, threads_find(x->walk.threads, w->waker_tgid), w->t_out));
+           (ended(x, threads_find(x->walk.threads, w->waker_tid), w, w->t_wake) ||
+            ended(x, threads_find(x->walk.threads, w->waker_tgid), w, w->t_out));
 }
 
 /* Before the first launch a local file that is read is the program itself. */
@@ -477,6 +493,16 @@ static void take_start(struct explaining *x)
         shares_move(x->out, CAUSE_UNKNOWN, CAUSE_STARTUP, shares_of(x->out, CAUSE_UNKNOWN));
 }
 
+static void tell_largest(const struct explaining *x, const struct intern *names,
+                         struct chain_links *links)
+{
+    int i = shares_largest(x->out);
+    if (i >= 0 && x->starting && x->out->part[i].cause == CAUSE_STARTUP)
+        chain_tell_did(links, x->th, "", &x->out->part[i], names);
+    else
+        chain_tell_largest(links, x->th, x->out, names);
+}
+
 void gap_explain(struct threads *threads, const struct intern *names, const struct gap *gap,
                  struct shares *ret, enum evidence *evidence, struct chain_links *links)
 {
@@ -517,6 +543,6 @@ void gap_explain(struct threads *threads, const struct intern *names, const stru
     shares_add(ret, own, 0, x.cpu);
     take_start(&x);
     if (links && !links->count)
-        chain_tell_largest(links, x.th, x.out, names);
+        tell_largest(&x, names, links);
     *evidence = gap->waits_seen ? x.evidence : EVIDENCE_DEVICE;
 }

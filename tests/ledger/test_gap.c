@@ -130,6 +130,83 @@ static void a_child_that_ends(void **state)
     assert_true(shares_of(&s, CAUSE_STORAGE) > 0);
 }
 
+/* Its last batch was there, and launched at once: that it ended meanwhile kept nobody waiting. */
+static void a_child_that_ends_with_its_last_batch(void **state)
+{
+    struct gap g = a_gap(100 * MS, 151 * MS, 150 * MS + 500 * US, 151 * MS);
+    (void)state;
+    started(&t, 0, WORKER, WORKER, TRAINER);
+    reads(&t, WORKER, WORKER, 100 * MS, 149 * MS);
+    woken(&t, TRAINER, TRAINER, TARGET_PIPE, 100 * MS, 150 * MS, WORKER, WORKER);
+    ended(&t, 150 * MS + 200 * US, WORKER, WORKER);
+    struct shares s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_STARTUP), 0);
+    assert_true(shares_of(&s, CAUSE_STORAGE) > 0);
+    threads_find(&t, WORKER)->exit = 150 * MS; /* that it ended is what woke the thread */
+    s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_STARTUP), 50 * MS);
+}
+
+/* The trainer wanted the interpreter lock at `at`, which the other thread kept for its 5 ms and then gave away. */
+static void contends(int64_t at)
+{
+    struct event_wait w = a_wait(TRAINER, TRAINER, TARGET_FUTEX, at, at + 5 * MS);
+    w.flags = WAIT_TIMED | WAIT_WAKER_IRQ;
+    push(&t, w);
+    w = a_wait(TRAINER, TRAINER, TARGET_FUTEX, at + 5 * MS + 20 * US, at + 5 * MS + 60 * US);
+    w.flags = WAIT_TIMED;
+    w.waker_tid = PIN;
+    w.waker_tgid = TRAINER;
+    push(&t, w);
+    woken(&t, PIN, TRAINER, TARGET_FUTEX, at + 5 * MS + 70 * US, at + 5 * MS + 90 * US, TRAINER,
+          TRAINER);
+}
+
+/* A thread of the process that computes something else, and told when it had started and that it ends: what it
+ * does on a core is no batch. */
+static void another_thread_has_the_lock(void **state)
+{
+    struct gap g = a_gap(30 * MS, 36 * MS, 35 * MS + 900 * US, 36 * MS);
+    (void)state;
+    started(&t, 10 * MS, PIN, TRAINER, 1);
+    woken(&t, TRAINER, TRAINER, TARGET_FUTEX, 10 * MS, 17 * MS, PIN, TRAINER);
+    for (int i = 0; i < 5; i++)
+        contends(30 * MS + i * 10 * MS);
+    woken(&t, TRAINER, TRAINER, TARGET_FUTEX, 1900 * MS, 1920 * MS, PIN, TRAINER);
+    ended(&t, 1921 * MS, PIN, TRAINER);
+    struct shares s = explained(&g);
+    assert_int_equal(shares_of(&s, CAUSE_LOCK), 5 * MS + 40 * US);
+    assert_int_equal(shares_of(&s, CAUSE_PREPARE), 0);
+}
+
+/* One for which the trainer also waits longer makes something. */
+static void another_thread_makes_something(void **state)
+{
+    struct gap g = a_gap(60 * MS, 66 * MS, 65 * MS + 900 * US, 66 * MS);
+    (void)state;
+    started(&t, 1 * MS, PIN, TRAINER, 1);
+    for (int i = 0; i < 5; i++)
+        contends(30 * MS + i * 10 * MS);
+    woken(&t, TRAINER, TRAINER, TARGET_FUTEX, 100 * MS, 120 * MS, PIN, TRAINER);
+    struct shares s = explained(&g);
+    assert_true(shares_of(&s, CAUSE_LOCK) < MS);
+    assert_true(shares_of(&s, CAUSE_PREPARE) > 4 * MS);
+}
+
+/* Up to its first launch the thread itself starts: it is not told to have waited for processes. */
+static void a_start_is_told(void **state)
+{
+    struct gap g = a_gap(0, 500 * MS, 480 * MS, 481 * MS);
+    struct shares s = {.count = 0};
+    struct chain_links links = {.count = 0};
+    enum evidence evidence;
+    (void)state;
+    threads_find(&t, TRAINER)->first_launch = 480 * MS;
+    gap_explain(&t, &names, &g, &s, &evidence, &links);
+    assert_int_equal(links.count, 1);
+    assert_string_equal(links.link[0].did, "was starting for 480 ms");
+}
+
 static void calls_in_a_gap(void **state)
 {
     struct gap g = a_gap(0, 100 * MS, 99 * MS, 100 * MS);
@@ -860,6 +937,10 @@ int main(void)
         T(a_wait_before_the_first_launch),
         T(making_workers_is_startup),
         T(a_child_that_ends),
+        T(a_child_that_ends_with_its_last_batch),
+        T(another_thread_has_the_lock),
+        T(another_thread_makes_something),
+        T(a_start_is_told),
         T(a_child_s_end_that_times_out),
         T(calls_in_a_gap),
         T(a_core_lost_in_the_launch),
