@@ -1,167 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "ledger/gap.h"
+#include "ledger/gap_explain.h"
 
 #include "base/unit.h"
-#include "ledger/answer.h"
 #include "ledger/crowd.h"
 #include "ledger/direct.h"
 #include "ledger/foreign.h"
-#include "ledger/helper.h"
-#include "ledger/turn.h"
 #include "model/call.h"
 
-#include <string.h>
-
-#define GROUPS_MAX 32
-/* A child that ended at most this long before it woke its parent did so by ending. */
-#define EXIT_NS (50 * NS_PER_MS)
 /* Shorter gaps are not searched for children being made. */
 #define FORK_GAP_NS (1 * NS_PER_MS)
-/* A batch that has come is unpacked and launched in less than this. */
-#define UNPACK_NS (20 * NS_PER_MS)
-
-/* Deliveries that belong together: from the children that put into one channel, or from one thread of this
- * process. */
-struct group {
-    uint32_t key;        /* 0: children; else the waking thread */
-    uint64_t channel;    /* of children: 0 not known */
-    int64_t ns;          /* summed waits */
-    uint32_t tgid;       /* of the last delivery ... */
-    uint32_t tid;        /* ... its longest wait's waker */
-    int64_t longest, t;  /* that wait, and when it ended */
-    int64_t last;        /* when the last one ended */
-    bool loads;          /* a loader's thread of this process: it began before the gap did */
-    struct shares parts; /* of the last delivery */
-};
-
-struct explaining {
-    struct walk walk;
-    struct threads *threads;
-    const struct gap *gap;
-    const struct thread *th;
-    int64_t a, b; /* the part of the gap before the launch */
-    int64_t cpu;
-    bool starting;       /* before the first launch ever */
-    struct group *group; /* GROUPS_MAX of them */
-    int groups;
-    int64_t nobody;
-    enum cause nobody_cause;
-    int64_t spilt; /* of sampled waits that belong to a driver call beside the gap */
-    const struct event_wait *sampled; /* the longest sampled wait outside calls in the gap */
-    enum evidence evidence;
-    struct shares *out;
-};
-
-/* What a process hands over by a thread of its own another one may only have answered about, which keeps
- * shared memory: that is no delivery. */
-static bool answers(const struct group *g, const struct event_wait *w)
-{
-    return g->longest >= 0 && g->tid != g->tgid && w->waker_tgid != g->tgid &&
-           w->waker_tid == w->waker_tgid && w->t_wake - w->t_out < ANSWER_NS &&
-           w->t_wake - g->last < ANSWER_REACH_NS;
-}
-
-/* The channel on which a child handed something over; 0: this wake was none of that, as when it answers what
- * was asked about it. */
-static uint64_t channel_of(const struct explaining *x, const struct event_wait *w)
-{
-    const struct thread *maker, *hop;
-    bool handed = w->waker_tgid != x->th->tgid && w->target == TARGET_PIPE &&
-                  threads_maker(x->threads, w->waker_tgid, &maker, &hop) &&
-                  hop->tid == w->waker_tid;
-    return handed ? w->channel : 0;
-}
-
-static struct group *group_of(struct explaining *x, const struct event_wait *w)
-{
-    uint32_t key = w->waker_tgid == x->th->tgid ? w->waker_tid : 0;
-    uint64_t channel = channel_of(x, w);
-    for (int i = x->groups; i-- > 0;)
-        if (x->group[i].key == key &&
-            (!channel || !x->group[i].channel || x->group[i].channel == channel))
-            return &x->group[i];
-    bool full = x->groups == GROUPS_MAX; /* the last place is then shared by all that follow */
-    int at = full ? GROUPS_MAX - 1 : x->groups++;
-    int64_t others = full ? x->group[at].ns : 0;
-    x->group[at] = (struct group){.key = key, .ns = others};
-    return &x->group[at];
-}
-
-/* Did the process put something just before the group's wait ended, or since? Else it was there, or in another
- * loader's queue: no wait was for that. */
-static bool put_since(const struct explaining *x, const struct group *g, const struct event_wait *w)
-{
-    const struct thread *maker, *hop, *by = threads_find(x->threads, w->waker_tid);
-    bool itself =
-        threads_maker(x->threads, w->waker_tgid, &maker, &hop) && (by == maker || by == hop);
-    return !by || itself || !answer_maker(x->threads, by, &maker, &hop) ||
-           hop->tgid != w->waker_tgid || turn_next(maker, hop, g->t - SEND_NS) <= w->t_wake ||
-           turn_sends(maker, hop, g->t - SEND_NS, w->t_wake) != INT64_MIN;
-}
-
-static void add_to_group(struct explaining *x, const struct event_wait *w, int64_t ns)
-{
-    struct group *g = group_of(x, w);
-    uint32_t key = g->key;
-    g->ns += ns;
-    if (!key && answers(g, w)) {
-        g->last = w->t_wake;
-        return;
-    }
-    g->channel = g->channel ? g->channel : channel_of(x, w);
-    if (!key && g->tgid && g->tgid != w->waker_tgid && !put_since(x, g, w))
-        return;
-    struct wake before = {.t = g->last, .waited_ns = g->longest};
-    struct wake now = {
-        .t = w->t_wake, .waited_ns = w->t_wake - w->t_out, .tid = w->tid, .tgid = w->tgid};
-    /* another worker, or the next delivery of a thread that hands on: its burst begins */
-    const struct thread *by = threads_find(x->walk.threads, w->waker_tid);
-    if (w->waker_tgid != g->tgid || (key && by && !turn_same_burst(by, &before, &now))) {
-        g->tgid = w->waker_tgid;
-        g->longest = -1;
-    }
-    if (ns > g->longest) {
-        g->longest = ns;
-        g->tid = w->waker_tid;
-        g->t = w->t_wake;
-    }
-    g->last = w->t_wake;
-}
-
-/* Who was made before that was not made in this gap. */
-static int64_t made_before(const struct explaining *x)
-{
-    return x->gap->t0 - (x->threads->sampled ? START_EARLY_NS : 0);
-}
-
-/* Did the thread launch soon after this wait, without another one? Then it had what it awaited. */
-static bool was_last(const struct explaining *x, const struct event_wait *w)
-{
-    const struct waits *ws = &x->th->waits;
-    if (x->b - w->t_in >= UNPACK_NS)
-        return false;
-    for (size_t i = waits_after(ws, w->t_in); i < ws->count && ws->item[i].t_out < x->b; i++)
-        if (ws->item[i].target != TARGET_CORE)
-            return false;
-    return true;
-}
-
-/* Did this thread, of an earlier batch, end around the wake, before anything was launched? Then that was
- * no batch, unless it ended only after a wake that was enough to go on. One that was made in this gap was made
- * for what is awaited. */
-static bool ended(const struct explaining *x, const struct thread *y, const struct event_wait *w,
-                  int64_t since)
-{
-    return y && !y->alive && y->start < made_before(x) && y->exit > since - EXIT_NS &&
-           y->exit < x->gap->t1 && (y->exit <= w->t_wake || !was_last(x, w));
-}
-
-static bool woken_by_exit(const struct explaining *x, const struct event_wait *w)
-{
-    return w->waker_tgid != x->th->tgid &&
-           (ended(x, threads_find(x->walk.threads, w->waker_tid), w, w->t_wake) ||
-            ended(x, threads_find(x->walk.threads, w->waker_tgid), w, w->t_out));
-}
 
 /* Before the first launch a local file that is read is the program itself. */
 static enum cause starting_cause(const struct explaining *x, const struct event_wait *w,
@@ -172,25 +19,12 @@ static enum cause starting_cause(const struct explaining *x, const struct event_
     return x->starting && local ? CAUSE_STARTUP : c;
 }
 
-static int64_t last_fork(const struct explaining *x);
-
-static bool child_ended(const struct explaining *x, const struct event_wait *w);
-
-/* Did a process start or end that nobody has looked at while it worked? One that was awaited and never seen
- * may have done anything. */
-static bool of_a_start(const struct explaining *x, const struct event_wait *w)
-{
-    if (w->target == TARGET_CHILD)
-        return x->starting || child_ended(x, w);
-    return !(w->flags & WAIT_PRIVATE) && last_fork(x) > x->a;
-}
-
 static void take_sampled(struct explaining *x, const struct event_wait *w, int64_t ns)
 {
     struct shares parts;
     shares_clear(&parts);
     crowd_share(&x->walk, w, &parts);
-    if (!parts.count && of_a_start(x, w))
+    if (!parts.count && gap_of_a_start(x, w))
         shares_add(&parts, CAUSE_STARTUP, 0, 1);
     shares_add_scaled(x->out, &parts, ns);
 }
@@ -278,53 +112,6 @@ static void take_wait(struct explaining *x, const struct event_wait *w)
         take_outside_calls(x, w, blocked);
 }
 
-/* Did a child, of an earlier batch, end in the gap between `since` and about the end of this wait? */
-static bool ended_since(const struct explaining *x, const struct event_wait *w, int64_t since)
-{
-    for (size_t i = 0; i < x->walk.threads->count; i++) {
-        const struct thread *y = x->walk.threads->list[i];
-        if (y->tid == y->tgid && !y->alive && y->start < made_before(x) && y->exit > since &&
-            y->exit < w->t_wake + EXIT_NS && y->exit < x->gap->t1 &&
-            threads_made_for(x->walk.threads, y, x->th->tgid))
-            return true;
-    }
-    return false;
-}
-
-/* Does anything else come by this wait's channel in the gap than ends of children? */
-static bool brings(const struct explaining *x, const struct event_wait *w)
-{
-    const struct waits *ws = &x->th->waits;
-    for (size_t i = waits_after(ws, x->a); i < ws->count && ws->item[i].t_out < x->b; i++) {
-        const struct event_wait *v = &ws->item[i];
-        if (v->channel == w->channel && v->waker_tid && !(v->flags & WAIT_WAKER_IRQ) &&
-            !woken_by_exit(x, v))
-            return true;
-    }
-    return false;
-}
-
-/* A wait that nobody is known to have ended, while a child did end: it was awaited. One that had ended
- * before is awaited in vain where another process holds its pipe, too, by which then nothing comes. */
-static bool child_ended(const struct explaining *x, const struct event_wait *w)
-{
-    return ended_since(x, w, w->t_out) ||
-           (w->target == TARGET_PIPE && w->channel && !(w->flags & WAIT_SAMPLED) &&
-            ended_since(x, w, x->gap->t0) && !brings(x, w));
-}
-
-/* A process that starts, and has made no other that could work for it yet: whom samples take for the waker is no
- * loader. */
-static bool starts_alone(const struct explaining *x)
-{
-    for (size_t i = 0; x->starting && i < x->threads->count; i++) {
-        const struct thread *y = x->threads->list[i];
-        if (y->tgid != x->th->tgid && threads_made_for(x->threads, y, x->th->tgid))
-            return false;
-    }
-    return x->starting && !x->threads->attached;
-}
-
 static void take_outside_calls(struct explaining *x, const struct event_wait *w, int64_t blocked)
 {
     enum cause c = direct_cause(x->walk.threads, x->th, w);
@@ -332,14 +119,14 @@ static void take_outside_calls(struct explaining *x, const struct event_wait *w,
         take_sampled(x, w, blocked);
     } else if (c != CAUSE_NONE) {
         shares_add(x->out, starting_cause(x, w, c), w->resource, blocked);
-    } else if ((w->flags & WAIT_SAMPLED) && starts_alone(x)) {
+    } else if ((w->flags & WAIT_SAMPLED) && gap_starts_alone(x)) {
         shares_add(x->out, CAUSE_STARTUP, 0, blocked);
     } else if (w->waker_tid && !(w->flags & WAIT_WAKER_IRQ)) {
-        if (woken_by_exit(x, w))
+        if (gap_woken_by_exit(x, w))
             shares_add(x->out, CAUSE_STARTUP, 0, blocked);
         else
-            add_to_group(x, w, blocked);
-    } else if (child_ended(x, w)) {
+            gap_groups_add(x, w, blocked);
+    } else if (gap_child_ended(x, w)) {
         shares_add(x->out, CAUSE_STARTUP, 0, blocked);
     } else if (w->flags & WAIT_SAMPLED) {
         take_sampled(x, w, blocked);
@@ -347,19 +134,6 @@ static void take_outside_calls(struct explaining *x, const struct event_wait *w,
         x->nobody += blocked;
         x->nobody_cause = w->target == TARGET_FUTEX ? CAUSE_LOCK : CAUSE_UNKNOWN;
     }
-}
-
-/* When the thread last made a child before the launch; x->a: it made none. */
-static int64_t last_fork(const struct explaining *x)
-{
-    int64_t last = x->a;
-    for (size_t i = 0; i < x->walk.threads->count; i++) {
-        const struct thread *y = x->walk.threads->list[i];
-        if (y->tid == y->tgid && y->start > last && y->start <= x->b &&
-            threads_made_for(x->walk.threads, y, x->th->tgid))
-            last = y->start;
-    }
-    return last;
 }
 
 /* CPU time up to the last fork is the ending of old workers and the making of new ones. */
@@ -374,7 +148,7 @@ static void take_waits(struct explaining *x)
 {
     const struct waits *ws = &x->th->waits;
     int64_t at = x->a;
-    int64_t last = x->b - x->a >= FORK_GAP_NS ? last_fork(x) : x->a;
+    int64_t last = x->b - x->a >= FORK_GAP_NS ? gap_last_fork(x) : x->a;
     for (size_t i = waits_after(ws, x->a); i < ws->count && ws->item[i].t_out < x->b; i++) {
         take_forks(x, at, ws->item[i].t_out, last);
         take_wait(x, &ws->item[i]);
@@ -413,76 +187,6 @@ static void take_calls(struct explaining *x)
         shares_add(x->out, call_cause((enum call_kind)c->kind), 0, cpu);
         x->cpu -= cpu > 0 ? cpu : 0;
     }
-}
-
-/* Does a thread of this process that delivered work for a loader? One that was asked within the
- * gap only answers, and one that talks to other machines or holds locks loads nothing. */
-static bool loads(const struct explaining *x, const struct group *g)
-{
-    const struct maker *m = &x->walk.maker;
-    const struct shares *s = &g->parts;
-    int64_t made = shares_of(s, CAUSE_STORAGE) + shares_of(s, CAUSE_PREPARE) +
-                   shares_of(s, CAUSE_STARTUP) + shares_of(s, CAUSE_CPU_STARVED);
-    bool asked = m->thread && m->idle_ns > 0 && m->t0 >= x->a;
-    return g->key && !asked && made * 2 > shares_total(s);
-}
-
-static void share_group(struct explaining *x, struct group *g, struct chain_links *links)
-{
-    const struct thread *y = threads_find(x->walk.threads, g->tid);
-    x->walk.links = links;
-    x->walk.maker.thread = NULL;
-    if (y && helper_only_locks(y, x->th))
-        shares_add(&g->parts, CAUSE_LOCK, 0, 1);
-    else if (!y || !walk_delivery(&x->walk, x->threads, y, g->t, &g->parts))
-        g->parts.count = 0;
-    x->walk.links = NULL;
-    g->loads = loads(x, g);
-}
-
-/* What the threads of a loader handed over belongs to the last of them, as with processes. */
-static void join_loaders(struct explaining *x)
-{
-    struct group *last = NULL;
-    for (int i = 0; i < x->groups; i++)
-        if (x->group[i].loads && (!last || x->group[i].last > last->last))
-            last = &x->group[i];
-    for (int i = 0; i < x->groups; i++)
-        if (x->group[i].loads && &x->group[i] != last) {
-            last->ns += x->group[i].ns;
-            x->group[i].ns = 0;
-        }
-}
-
-static void first_link(struct chain_links *links, const struct explaining *x, const struct group *g)
-{
-    char who[64] = "another thread";
-    const struct thread *y = threads_find(x->walk.threads, g->tid);
-    if (y)
-        chain_who(links, y, who, sizeof(who));
-    chain_tell(links, x->th, g->ns, "waited for %s", who);
-}
-
-static void take_groups(struct explaining *x, struct chain_links *links)
-{
-    int most = -1;
-    for (int i = 0; i < x->groups; i++)
-        if (most < 0 || x->group[i].ns > x->group[most].ns)
-            most = i;
-    if (most >= 0) { /* time-outs on the way belong to what was awaited */
-        x->group[most].ns += x->nobody;
-        x->nobody = 0;
-    }
-    for (int i = 0; i < x->groups; i++) {
-        bool tell = links && i == most && x->group[i].ns * 2 > x->gap->t1 - x->gap->t0;
-        if (tell)
-            first_link(links, x, &x->group[i]);
-        share_group(x, &x->group[i], tell ? links : NULL);
-    }
-    join_loaders(x);
-    for (int i = 0; i < x->groups; i++)
-        shares_add_scaled(x->out, &x->group[i].parts, x->group[i].ns);
-    shares_add(x->out, x->nobody_cause, 0, x->nobody);
 }
 
 /* Up to its first launch a job is starting, whoever it waits for: also one that is stopped before it. One that ran
@@ -533,7 +237,7 @@ void gap_explain(struct threads *threads, const struct intern *names, const stru
         take_waits(&x);
     take_spilt(&x);
     take_calls(&x);
-    take_groups(&x, links);
+    gap_groups_share(&x, links);
     enum cause own = x.starting                   ? CAUSE_STARTUP
                      : x.cpu <= GAP_LAUNCH_CPU_NS ? CAUSE_LAUNCH
                                                   : CAUSE_HOST;

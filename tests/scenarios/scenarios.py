@@ -73,9 +73,10 @@ TABLE = [
              {"steps": 180, "batch": 2, "kernel-ms": 5, "anew": True}, "storage-remote-live-read",
              {"http": {"latency_us": 20000}}, {"http": {"latency_us": 0}}),
     Scenario("readers", "... and threads of each worker read the parts of an object",
-             {"steps": 220, "batch": 2, "kernel-ms": 5, "decode-ms": 5, "readers": 4},
-             "storage-remote-live-read", {"http": {"latency_us": 20000}},
-             {"http": {"latency_us": 0}}),
+             {"steps": 120, "batch": 2, "kernel-ms": 8, "decode-ms": 8, "readers": 4},
+             "storage-remote-live-read", {"http": {"latency_us": 40000}},
+             {"http": {"latency_us": 0}},
+             chain_only=True),  # four threads that read hide, in samples, the one that decodes
     Scenario("pin-thread", "... and a thread of the trainer's process hands on what workers made, pinned",
              {"steps": 110, "batch": 4, "kernel-ms": 8, "decode-ms": 2, "pin-thread": True},
              "storage-remote-live-read", {"http": {"latency_us": 20000}},
