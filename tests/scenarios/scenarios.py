@@ -73,10 +73,10 @@ TABLE = [
              {"steps": 180, "batch": 2, "kernel-ms": 5, "anew": True}, "storage-remote-live-read",
              {"http": {"latency_us": 20000}}, {"http": {"latency_us": 0}}),
     Scenario("readers", "... and threads of each worker read the parts of an object",
-             {"steps": 120, "batch": 2, "kernel-ms": 8, "decode-ms": 8, "readers": 4},
+             {"steps": 120, "batch": 2, "kernel-ms": 8, "decode-ms": 8, "readers": 3},
              "storage-remote-live-read", {"http": {"latency_us": 40000}},
              {"http": {"latency_us": 0}},
-             chain_only=True),  # four threads that read hide, in samples, the one that decodes
+             chain_only=True),  # threads that read hide, in samples, the one that decodes
     Scenario("pin-thread", "... and a thread of the trainer's process hands on what workers made, pinned",
              {"steps": 110, "batch": 4, "kernel-ms": 8, "decode-ms": 2, "pin-thread": True},
              "storage-remote-live-read", {"http": {"latency_us": 20000}},
