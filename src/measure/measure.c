@@ -153,6 +153,8 @@ static int on_event(void *arg, const struct event *e)
         }
     } else if (e->kind == EVENT_CALL && m->attached) {
         copy.call.device = 0; /* seen from outside, the device's number is not known */
+    } else if (e->kind == EVENT_LOST) {
+        copy.lost.count = 0; /* the source that lost them tells how many in its totals */
     }
     ledger_push(m->ledger, &copy);
     return 0;
