@@ -55,24 +55,24 @@ static bool waited_for_work(const struct threads *t, const struct thread *x,
            (by == consumer || works_for(by, consumer, w->t_wake));
 }
 
+struct helping {
+    const struct threads *t;
+    const struct thread *x, *consumer;
+};
+
+static bool was_given_work(void *arg, const struct event_wait *w)
+{
+    const struct helping *h = arg;
+    return waited_for_work(h->t, h->x, h->consumer, w);
+}
+
 void helper_begin(const struct threads *t, const struct thread *x, const struct thread *consumer,
                   struct turn *turn)
 {
     if (x->tgid != consumer->tgid || x->tid == x->tgid)
         return;
-    for (size_t i = waits_after(&x->waits, turn->t1); i-- > x->waits.first;) {
-        const struct event_wait *w = &x->waits.item[i];
-        if (w->t_in > turn->t1)
-            continue;
-        if (w->t_wake <= turn->t0)
-            return;
-        if (!waited_for_work(t, x, consumer, w))
-            continue;
-        turn->idle_ns = w->t_wake - later(w->t_out, turn->t0);
-        turn->t0 = w->t_wake;
-        turn->from_start = turn->from_horizon = false;
-        return;
-    }
+    struct helping h = {t, x, consumer};
+    turn_begin_at_work(x, turn, was_given_work, &h);
 }
 
 static bool reads(const struct thread *x)

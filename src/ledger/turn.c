@@ -195,8 +195,8 @@ static bool waited_for_work(const struct thread *x, const struct thread *const *
            (w->target != TARGET_FUTEX || w->t_wake - w->t_out > HANDOVER_NS);
 }
 
-static void begin_at_work(const struct thread *x, const struct thread *const *chain, int depth,
-                          struct turn *turn)
+void turn_begin_at_work(const struct thread *x, struct turn *turn,
+                        bool (*is_work)(void *arg, const struct event_wait *w), void *arg)
 {
     for (size_t i = waits_after(&x->waits, turn->t1); i-- > x->waits.first;) {
         const struct event_wait *w = &x->waits.item[i];
@@ -204,14 +204,24 @@ static void begin_at_work(const struct thread *x, const struct thread *const *ch
             continue;
         if (w->t_wake <= turn->t0)
             return;
-        if (waited_for_work(x, chain, depth, w)) {
-            int64_t since = w->t_out > turn->t0 ? w->t_out : turn->t0;
-            turn->idle_ns = w->t_wake - since;
-            turn->t0 = w->t_wake;
-            turn->from_start = turn->from_horizon = false;
-            return;
-        }
+        if (!is_work(arg, w))
+            continue;
+        turn->idle_ns = w->t_wake - later(w->t_out, turn->t0);
+        turn->t0 = w->t_wake;
+        turn->from_start = turn->from_horizon = false;
+        return;
     }
+}
+
+struct chained {
+    const struct thread *x, *const *chain;
+    int depth;
+};
+
+static bool chain_gave_work(void *arg, const struct event_wait *w)
+{
+    const struct chained *c = arg;
+    return waited_for_work(c->x, c->chain, c->depth, w);
 }
 
 /*
@@ -299,7 +309,8 @@ bool turn_find(const struct thread *x, const struct thread *consumer,
     }
     if (turn.t0 > turn.t1)
         turn.t0 = turn.t1;
-    begin_at_work(x, chain, depth, &turn);
+    struct chained chained = {x, chain, depth};
+    turn_begin_at_work(x, &turn, chain_gave_work, &chained);
     *ret = turn;
     return true;
 }

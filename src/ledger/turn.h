@@ -41,6 +41,10 @@ bool turn_takes(const struct thread *x, const struct event_wait *w);
 bool turn_find(const struct thread *x, const struct thread *consumer,
                const struct thread *const *chain, int depth, int64_t t, struct turn *ret);
 
+/* The turn begins no earlier than the end of x's last wait for work: the last one in it for which is_work says so. */
+void turn_begin_at_work(const struct thread *x, struct turn *turn,
+                        bool (*is_work)(void *arg, const struct event_wait *w), void *arg);
+
 /* The end of x's next delivery to `consumer` after `t`; INT64_MAX: none is known. */
 int64_t turn_next(const struct thread *x, const struct thread *consumer, int64_t t);
 
