@@ -75,21 +75,26 @@ static void slow_kernel(struct replay_log *log)
     worker_and_kernel(log, SLOW_KERNEL);
 }
 
+/* A step before whose kernel the launching thread spends time for two causes; returns its end. */
+static int64_t own_step(struct replay_log *log, int64_t at, enum cause first, int64_t first_ns,
+                        enum cause second, int64_t second_ns)
+{
+    struct replay_step s = {
+        .t0 = at, .t1 = at, .end_ns = at + first_ns + second_ns + KERNEL, .delivery = REPLAY_NONE};
+    replay_step_add(&s, REPLAY_THREAD, first, 1, first_ns);
+    replay_step_add(&s, REPLAY_THREAD, second, second == CAUSE_PREPARE ? 0 : 1, second_ns);
+    replay_step_add(&s, REPLAY_DEVICE, CAUSE_NONE, 0, KERNEL);
+    replay_step_add(&s, REPLAY_SYNC, CAUSE_NONE, 0, KERNEL);
+    assert_true(replay_push_step(log, replay_consumer(log, 4711, 0), &s));
+    return s.end_ns;
+}
+
 /* The launching thread reads and prepares by itself. */
 static void no_worker(struct replay_log *log)
 {
-    int c = replay_consumer(log, 4711, 0);
     int64_t at = SAMPLE_T0 + MAKE;
-    for (int i = 0; i < STEPS; i++) {
-        struct replay_step s = {
-            .t0 = at, .t1 = at, .end_ns = at + MAKE + KERNEL, .delivery = REPLAY_NONE};
-        replay_step_add(&s, REPLAY_THREAD, CAUSE_STORAGE, 1, READ);
-        replay_step_add(&s, REPLAY_THREAD, CAUSE_PREPARE, 0, DECODE);
-        replay_step_add(&s, REPLAY_DEVICE, CAUSE_NONE, 0, KERNEL);
-        replay_step_add(&s, REPLAY_SYNC, CAUSE_NONE, 0, KERNEL);
-        assert_true(replay_push_step(log, c, &s));
-        at = s.end_ns;
-    }
+    for (int i = 0; i < STEPS; i++)
+        at = own_step(log, at, CAUSE_STORAGE, READ, CAUSE_PREPARE, DECODE);
 }
 
 static void put_row(struct record *w, enum state state, enum cause cause, uint32_t resource,
@@ -220,18 +225,9 @@ static void test_no_workers(void **state)
 /* A service that is called in each step: it sends for one half of the wait and thinks for the other. */
 static void a_service(struct replay_log *log)
 {
-    int c = replay_consumer(log, 4711, 0);
     int64_t at = SAMPLE_T0 + MAKE;
-    for (int i = 0; i < STEPS; i++) {
-        struct replay_step s = {
-            .t0 = at, .t1 = at, .end_ns = at + MAKE + KERNEL, .delivery = REPLAY_NONE};
-        replay_step_add(&s, REPLAY_THREAD, CAUSE_LATE_PEER, 1, MAKE / 2);
-        replay_step_add(&s, REPLAY_THREAD, CAUSE_NETWORK, 1, MAKE / 2);
-        replay_step_add(&s, REPLAY_DEVICE, CAUSE_NONE, 0, KERNEL);
-        replay_step_add(&s, REPLAY_SYNC, CAUSE_NONE, 0, KERNEL);
-        assert_true(replay_push_step(log, c, &s));
-        at = s.end_ns;
-    }
+    for (int i = 0; i < STEPS; i++)
+        at = own_step(log, at, CAUSE_LATE_PEER, MAKE / 2, CAUSE_NETWORK, MAKE / 2);
 }
 
 static void test_service(void **state)
@@ -255,18 +251,10 @@ static void test_service(void **state)
  * that behind one step. */
 static void a_burst(struct replay_log *log)
 {
-    int c = replay_consumer(log, 4711, 0);
     int64_t at = SAMPLE_T0;
-    for (int i = 0; i < STEPS; i++) {
-        int64_t read = i % BURST == BURST - 1 ? BURST * 4 * READ : 0;
-        struct replay_step s = {
-            .t0 = at, .t1 = at, .end_ns = at + read + KERNEL, .delivery = REPLAY_NONE};
-        replay_step_add(&s, REPLAY_THREAD, CAUSE_STORAGE, 1, read);
-        replay_step_add(&s, REPLAY_DEVICE, CAUSE_NONE, 0, KERNEL);
-        replay_step_add(&s, REPLAY_SYNC, CAUSE_NONE, 0, KERNEL);
-        assert_true(replay_push_step(log, c, &s));
-        at = s.end_ns;
-    }
+    for (int i = 0; i < STEPS; i++)
+        at = own_step(log, at, CAUSE_STORAGE, i % BURST == BURST - 1 ? BURST * 4 * READ : 0,
+                      CAUSE_PREPARE, 0);
 }
 
 /* What saves many times more than the usual way to the same end is no mere remark. */
